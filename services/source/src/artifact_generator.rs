@@ -113,8 +113,8 @@ impl GeneratorReconciler {
             return Ok(Done::Unchanged);
         };
         tracing::debug!(key = %run.key, ?drift, "artifacts are built");
-        let inventory = self.build(run, &inputs).await?;
-        Ok(Done::Built { inventory, sources_digest })
+        let made = self.build(run, &inputs).await?;
+        Ok(Done::Built { made, sources_digest })
     }
 
     /// Looks for the files of the inventory; those that are broken go, and so do old ones. A status may be forged: what is

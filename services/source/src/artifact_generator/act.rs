@@ -22,7 +22,7 @@ use weir_runtime::{ObjectKey, Run};
 use super::GeneratorReconciler;
 use super::decide::{Input, ORIGIN_REVISION, origin_revision};
 use super::failure::Failure;
-use super::path_pattern::{PathPattern, Request};
+use super::path_pattern::{self, Request};
 use super::source_tree::SourceTree;
 use super::stage::{Sources, stage};
 use crate::storage::NewArtifact;
@@ -45,6 +45,13 @@ struct Unpacked {
     _directories: Vec<TempDir>,
 }
 
+/// An artifact that is stored and advertised.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Made {
+    pub(super) entry: ExternalArtifactReference,
+    pub(super) revision: String,
+}
+
 /// One artifact before it is stored.
 struct Staged {
     directory: TempDir,
@@ -57,7 +64,7 @@ impl GeneratorReconciler {
         &self,
         run: &Run<ArtifactGenerator>,
         inputs: &[Input],
-    ) -> Result<Vec<ExternalArtifactReference>, Failure> {
+    ) -> Result<Vec<Made>, Failure> {
         let sources = Arc::new(self.fetch(inputs).await?);
         let requests = self.requests(&run.object, &sources).await?;
         let making = requests.into_iter().map(|request| self.make(run, inputs, &sources, request));
@@ -65,12 +72,12 @@ impl GeneratorReconciler {
         let mut made = Vec::new();
         while let Some(result) = making.next().await {
             match result {
-                Ok(entry) => made.push(entry),
+                Ok(artifact) => made.push(artifact),
                 // Objects made after it are found by their label.
                 Err(failure) => return Err(Failure { made, ..failure }),
             }
         }
-        let kept: BTreeSet<ObjectKey> = made.iter().map(key_of).collect();
+        let kept: BTreeSet<ObjectKey> = made.iter().map(|made| key_of(&made.entry)).collect();
         match self.remove(&run.object, &kept).await {
             Ok(()) => Ok(made),
             Err(message) => Err(Failure { made, ..Failure::retried(RECONCILIATION_FAILED, message) }),
@@ -117,11 +124,8 @@ impl GeneratorReconciler {
             return Ok(outputs.into_iter().map(plain).collect());
         };
         let sources = Arc::clone(sources);
-        let expand = move || {
-            let pattern = PathPattern::parse(&text)?;
-            pattern.expand_in(&sources.trees, &outputs)
-        };
-        let expanded = self.storage.blocking(expand).await;
+        let expanded =
+            self.storage.blocking(move || path_pattern::expand(&text, &sources.trees, &outputs)).await;
         let failed =
             |error: String| Failure::stalled(BUILD_FAILED, format!("failed to expand path pattern: {error}"));
         expanded.map_err(|error| failed(error.to_string()))?.map_err(|error| failed(error.to_string()))
@@ -134,7 +138,7 @@ impl GeneratorReconciler {
         inputs: &[Input],
         sources: &Arc<Unpacked>,
         request: Request,
-    ) -> Result<ExternalArtifactReference, Failure> {
+    ) -> Result<Made, Failure> {
         let name = request.artifact.name.clone();
         let not_built = |error: &dyn std::fmt::Display| {
             Failure::retried(BUILD_FAILED, format!("{name} build failed: {error}"))
@@ -165,13 +169,14 @@ impl GeneratorReconciler {
             digest: artifact.digest.clone(),
             filename: file,
         };
+        let revision = artifact.revision.clone();
         let is_settled = run.object.metadata.generation == Some(run.object.observed_generation());
         let wanted = external_artifact(&run.object, key, request.labels, artifact);
         let applied = self.external.apply(wanted, is_settled, run.now).await;
         applied.map_err(|error| {
             Failure::retried(RECONCILIATION_FAILED, format!("{} reconcile failed: {error}", entry.name))
         })?;
-        Ok(entry)
+        Ok(Made { entry, revision })
     }
 
     /// Removes the files and objects of a generator except those in `kept` (SRC-AGN-9). A status is trusted only as

@@ -76,13 +76,10 @@ fn validate_artifacts(spec: &ArtifactGeneratorSpec, aliases: &BTreeSet<&str>) ->
                 "artifact name {name:?} is not a valid Kubernetes object name: {rule}"
             )));
         }
-        for (field, reference) in
-            [("revision", &artifact.revision), ("originRevision", &artifact.origin_revision)]
-        {
-            let alias = reference.as_deref().and_then(|reference| reference.strip_prefix('@'));
-            if let Some(alias) = alias.filter(|alias| !aliases.contains(alias)) {
-                return Err(invalid(format!("artifact {name} {field} source alias '{alias}' not found")));
-            }
+        // An unknown source of `originRevision` is no error: the artifact has no such metadata then.
+        let alias = artifact.revision.as_deref().and_then(|reference| reference.strip_prefix('@'));
+        if let Some(alias) = alias.filter(|alias| !aliases.contains(alias)) {
+            return Err(invalid(format!("artifact {name} revision source alias '{alias}' not found")));
         }
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! The failure of a generator's run.
 
-use weir_api::source::ExternalArtifactReference;
+use super::act::Made;
 
 /// A failed run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -10,7 +10,7 @@ pub(super) struct Failure {
     /// True when something else is not there yet: looked at again after a fixed time (SRC-AGN-4).
     pub(super) is_waiting: bool,
     /// Objects made before the failure; they are remembered, so that they are cleaned up whatever comes next.
-    pub(super) made: Vec<ExternalArtifactReference>,
+    pub(super) made: Vec<Made>,
 }
 
 impl Failure {

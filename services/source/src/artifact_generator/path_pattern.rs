@@ -6,7 +6,7 @@ use regex::Regex;
 use weir_api::source::{CopyOperation, OutputArtifact};
 
 use super::name;
-use super::placeholder::{self, Part, PlaceholderError};
+use super::placeholder::{self, Part, Parts, PlaceholderError};
 use super::stage::Sources;
 
 /// Artifacts of one generator. Each is an object and a file, and all of them stand in one status, which the API server
@@ -29,30 +29,47 @@ pub(super) enum PatternError {
     #[error("invalid pathPattern format: {0}")]
     Format(String),
     /// No source has the alias.
-    #[error("pathPattern {pattern:?}: source alias {alias} not found in sources")]
+    #[error("pathPattern {pattern:?}: source alias {alias} not found in local sources")]
     Alias { pattern: String, alias: String },
-    /// The braces make no sense.
+    /// A brace is opened and not closed.
+    #[error("pathPattern {pattern:?}: invalid capture starting at offset {offset}: missing closing brace")]
+    Unclosed { pattern: String, offset: usize },
+    /// A brace is closed that was not opened.
+    #[error("pathPattern {pattern:?}: invalid capture ending at offset {offset}: missing opening brace")]
+    Unopened { pattern: String, offset: usize },
+    /// The braces hold no name.
     #[error("pathPattern {pattern:?}: {source}")]
     Capture { pattern: String, source: PlaceholderError },
     /// A name is captured twice.
     #[error("pathPattern {pattern:?}: duplicate capture variable {name:?}")]
     Duplicate { pattern: String, name: String },
     /// The pattern is too large to be matched.
-    #[error("pathPattern {pattern:?}: {message}")]
+    #[error("pathPattern {pattern:?}: failed to compile path pattern: {message}")]
     Compile { pattern: String, message: String },
+    /// A capture becomes a label, and its name cannot be the key of one.
+    #[error("pathPattern {pattern:?}: capture variable {name:?} is not a valid Kubernetes label key: {rule}")]
+    LabelKey { pattern: String, name: String, rule: String },
     /// A capture becomes a label, and this one cannot.
     #[error(
-        "pathPattern {pattern:?}: captured value {value:?} for variable {name:?} is not a valid Kubernetes label value"
+        "pathPattern {pattern:?}: captured value {value:?} for variable {name:?} is not a valid Kubernetes label value: {rule}"
     )]
-    Label { pattern: String, name: String, value: String },
+    Label { pattern: String, name: String, value: String, rule: String },
     /// A field of an artifact refers to what is not there.
-    #[error("pathPattern {pattern:?}: failed to render artifact {artifact} for match {directory}: {source}")]
-    Render { pattern: String, artifact: String, directory: String, source: PlaceholderError },
+    #[error(
+        "pathPattern {pattern:?}: failed to render artifact {artifact} for match {directory}: invalid template {template:?}: {source}"
+    )]
+    Render {
+        pattern: String,
+        artifact: String,
+        directory: String,
+        template: String,
+        source: Box<PlaceholderError>,
+    },
     /// The name of an artifact cannot be the name of an object.
     #[error(
         "pathPattern {pattern:?}: rendered artifact name {name:?} is not a valid Kubernetes object name: {rule}"
     )]
-    Name { pattern: String, name: String, rule: &'static str },
+    Name { pattern: String, name: String, rule: String },
     /// Two directories would make the same object.
     #[error(
         "pathPattern {pattern:?}: directories {first:?} and {second:?} both resolve to artifact name {name:?}"
@@ -63,28 +80,37 @@ pub(super) enum PatternError {
     TooMany { pattern: String },
 }
 
+/// Returns the artifacts for the directories of a source that a pattern, `@alias/apps/{app}`, matches.
+pub(super) fn expand(
+    text: &str,
+    sources: &Sources,
+    outputs: &[OutputArtifact],
+) -> Result<Vec<Request>, PatternError> {
+    let (alias, path) = text
+        .strip_prefix('@')
+        .and_then(|rest| rest.split_once('/'))
+        .ok_or_else(|| PatternError::Format(text.to_owned()))?;
+    let source = sources
+        .get(alias)
+        .ok_or_else(|| PatternError::Alias { pattern: text.to_owned(), alias: alias.to_owned() })?;
+    PathPattern::parse(text, path)?.expand(source.directories(), outputs)
+}
+
 /// A pattern, ready to be matched.
 #[derive(Debug)]
-pub(super) struct PathPattern<'p> {
+struct PathPattern<'p> {
     text: &'p str,
-    alias: &'p str,
     matcher: Regex,
 }
 
 impl<'p> PathPattern<'p> {
-    /// Reads `@alias/apps/{app}`.
-    pub(super) fn parse(text: &'p str) -> Result<Self, PatternError> {
+    /// Reads the path of a pattern; `text` is all of it, for messages.
+    fn parse(text: &'p str, path: &str) -> Result<Self, PatternError> {
         let pattern = || text.to_owned();
-        let (alias, path) = text
-            .strip_prefix('@')
-            .and_then(|rest| rest.split_once('/'))
-            .ok_or_else(|| PatternError::Format(pattern()))?;
-        let parts = placeholder::parse(path)
-            .map_err(|source| PatternError::Capture { pattern: pattern(), source })?;
         let mut expression = String::from("^");
         let mut names = Vec::new();
-        for part in parts {
-            match part {
+        for part in Parts::of(path) {
+            match part.map_err(|error| misplaced(text, error))? {
                 Part::Text(literal) => expression.push_str(&regex::escape(literal)),
                 Part::Name(name) if names.contains(&name) => {
                     return Err(PatternError::Duplicate { pattern: pattern(), name: name.to_owned() });
@@ -98,20 +124,14 @@ impl<'p> PathPattern<'p> {
         expression.push('$');
         let matcher = Regex::new(&expression)
             .map_err(|error| PatternError::Compile { pattern: pattern(), message: error.to_string() })?;
-        Ok(PathPattern { text, alias, matcher })
-    }
-
-    /// The artifacts for the directories of the pattern's source.
-    pub(super) fn expand_in(
-        &self,
-        sources: &Sources,
-        outputs: &[OutputArtifact],
-    ) -> Result<Vec<Request>, PatternError> {
-        let source = sources.get(self.alias).ok_or_else(|| PatternError::Alias {
-            pattern: self.text.to_owned(),
-            alias: self.alias.to_owned(),
-        })?;
-        self.expand(source.directories(), outputs)
+        for name in names {
+            name::check_label_key(name).map_err(|rule| PatternError::LabelKey {
+                pattern: pattern(),
+                name: name.to_owned(),
+                rule,
+            })?;
+        }
+        Ok(PathPattern { text, matcher })
     }
 
     /// The artifacts for these directories, in their order.
@@ -154,11 +174,13 @@ impl<'p> PathPattern<'p> {
     fn labels(&self, captures: &BTreeMap<String, String>) -> Result<BTreeMap<String, String>, PatternError> {
         captures
             .iter()
-            .map(|(name, value)| match value.to_lowercase() {
-                value if name::is_label_value(&value) => Ok((name.clone(), value)),
-                value => {
-                    let (pattern, name) = (self.text.to_owned(), name.clone());
-                    Err(PatternError::Label { pattern, name, value })
+            .map(|(name, value)| {
+                let (name, value) = (name.clone(), value.to_lowercase());
+                match name::check_label_value(&value) {
+                    Ok(()) => Ok((name, value)),
+                    Err(rule) => {
+                        Err(PatternError::Label { pattern: self.text.to_owned(), name, value, rule })
+                    }
                 }
             })
             .collect()
@@ -176,7 +198,8 @@ impl<'p> PathPattern<'p> {
                 pattern: self.text.to_owned(),
                 artifact: output.name.clone(),
                 directory: directory.to_owned(),
-                source,
+                template: text.to_owned(),
+                source: Box::new(source),
             })
         };
         let name = rendered(&output.name, labels)?;
@@ -189,6 +212,15 @@ impl<'p> PathPattern<'p> {
         });
         let artifact = OutputArtifact { name, copy: copy.collect::<Result<_, _>>()?, ..output.clone() };
         Ok(Request { artifact, labels: labels.clone() })
+    }
+}
+
+fn misplaced(pattern: &str, error: PlaceholderError) -> PatternError {
+    let pattern = pattern.to_owned();
+    match error {
+        PlaceholderError::Unclosed(offset) => PatternError::Unclosed { pattern, offset },
+        PlaceholderError::Unopened(offset) => PatternError::Unopened { pattern, offset },
+        source => PatternError::Capture { pattern, source },
     }
 }
 

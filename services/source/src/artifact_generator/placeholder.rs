@@ -15,55 +15,83 @@ pub(super) enum Part<'t> {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum PlaceholderError {
     /// A brace is opened and not closed.
-    #[error("capture at offset {0} has no closing brace")]
+    #[error("capture starting at offset {0} is missing closing brace")]
     Unclosed(usize),
     /// A brace is closed that was not opened.
-    #[error("closing brace at offset {0} closes nothing")]
+    #[error("capture ending at offset {0} is missing opening brace")]
     Unopened(usize),
+    /// Nothing stands in the braces.
+    #[error("empty capture variable")]
+    Empty,
     /// The text in the braces is not a name.
-    #[error("capture variable {0:?} must match [A-Za-z_][A-Za-z0-9_]*")]
+    #[error("capture variable {0:?} must be a valid capture name matching [A-Za-z_][A-Za-z0-9_]*")]
     Name(String),
     /// The path pattern captures nothing of that name.
     #[error("capture variable {0:?} is not defined by pathPattern")]
     Undefined(String),
 }
 
-/// Takes a text apart.
-pub(super) fn parse(text: &str) -> Result<Vec<Part<'_>>, PlaceholderError> {
-    let mut parts = Vec::new();
-    let mut rest = text;
-    while !rest.is_empty() {
-        let offset = text.len() - rest.len();
-        let at = rest.find(['{', '}']).unwrap_or(rest.len());
-        let (literal, from_brace) = rest.split_at(at);
-        if !literal.is_empty() {
-            parts.push(Part::Text(literal));
-        }
-        rest = match from_brace.strip_prefix('{') {
-            Some(inside) => {
-                let unclosed = PlaceholderError::Unclosed(offset + at);
-                let (name, after) = inside.split_once('}').ok_or(unclosed)?;
-                parts.push(Part::Name(checked(name)?));
-                after
-            }
-            None if from_brace.is_empty() => "",
-            None => return Err(PlaceholderError::Unopened(offset + at)),
-        };
+/// A text that is taken apart, from left to right; an error ends it.
+pub(super) struct Parts<'t> {
+    rest: &'t str,
+    offset: usize,
+}
+
+impl<'t> Parts<'t> {
+    pub(super) fn of(text: &'t str) -> Self {
+        Self { rest: text, offset: 0 }
     }
-    Ok(parts)
+
+    /// Takes `length` bytes off the text.
+    fn take(&mut self, length: usize) -> &'t str {
+        let (taken, rest) = self.rest.split_at_checked(length).unwrap_or((self.rest, ""));
+        (self.rest, self.offset) = (rest, self.offset + taken.len());
+        taken
+    }
+
+    fn name(&mut self, inside: &'t str) -> Result<Part<'t>, PlaceholderError> {
+        let (name, _) = inside.split_once('}').ok_or(PlaceholderError::Unclosed(self.offset))?;
+        self.take(name.len() + "{}".len());
+        checked(name).map(Part::Name)
+    }
+}
+
+impl<'t> Iterator for Parts<'t> {
+    type Item = Result<Part<'t>, PlaceholderError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.rest.is_empty() {
+            return None;
+        }
+        let part = match self.rest.strip_prefix('{') {
+            Some(inside) => self.name(inside),
+            None if self.rest.starts_with('}') => Err(PlaceholderError::Unopened(self.offset)),
+            None => {
+                let length = self.rest.find(['{', '}']).unwrap_or(self.rest.len());
+                Ok(Part::Text(self.take(length)))
+            }
+        };
+        if part.is_err() {
+            self.rest = "";
+        }
+        Some(part)
+    }
 }
 
 fn checked(name: &str) -> Result<&str, PlaceholderError> {
     let is_start = |c: char| c.is_ascii_alphabetic() || c == '_';
-    let is_name = name.starts_with(is_start) && name.chars().all(|c| is_start(c) || c.is_ascii_digit());
-    if is_name { Ok(name) } else { Err(PlaceholderError::Name(name.to_owned())) }
+    match name.chars().next() {
+        None => Err(PlaceholderError::Empty),
+        Some(first) if is_start(first) && name.chars().all(|c| is_start(c) || c.is_ascii_digit()) => Ok(name),
+        Some(_) => Err(PlaceholderError::Name(name.to_owned())),
+    }
 }
 
 /// Fills the captures in.
 pub(super) fn render(text: &str, captures: &BTreeMap<String, String>) -> Result<String, PlaceholderError> {
     let mut rendered = String::new();
-    for part in parse(text)? {
-        rendered.push_str(match part {
+    for part in Parts::of(text) {
+        rendered.push_str(match part? {
             Part::Text(text) => text,
             Part::Name(name) => {
                 captures.get(name).ok_or_else(|| PlaceholderError::Undefined(name.to_owned()))?

@@ -8,6 +8,7 @@ use weir_api::{ArtifactGenerator, FluxObject, reason};
 use weir_runtime::condition::{self, Writer};
 use weir_runtime::{EventDraft, Next, Outcome, Run};
 
+use super::act::Made;
 use super::failure::Failure;
 
 /// How often the artifacts are looked at when nothing changes.
@@ -22,7 +23,7 @@ pub(super) enum Done {
     /// Nothing had changed.
     Unchanged,
     /// All artifacts were built.
-    Built { inventory: Vec<ExternalArtifactReference>, sources_digest: String },
+    Built { made: Vec<Made>, sources_digest: String },
 }
 
 /// The outcome of a run. `waiting` is the time after which sources that are not there are looked for again.
@@ -47,14 +48,17 @@ fn succeeded(run: &Run<ArtifactGenerator>, done: Done) -> Outcome<ArtifactGenera
             let message = format!("No drift detected, {} artifact(s) up to date", before.len());
             events.push(EventDraft::trace(READY, message));
         }
-        Done::Built { inventory, sources_digest } => {
-            events.extend(unmatched(run, &inventory));
-            events.extend(news(&before, &inventory));
-            status.inventory = inventory;
+        Done::Built { made, sources_digest } => {
+            let news = news(&before, &made);
+            events.extend(news.iter().map(|made| reconciled(made)));
+            events.push(EventDraft::trace(READY, generated(made.len())));
+            events.extend(unmatched(run, &made));
+            events.extend(summary(&news));
+            status.inventory = made.into_iter().map(|made| made.entry).collect();
             status.observed_sources_digest = Some(sources_digest);
         }
     }
-    let message = format!("reconciliation succeeded, generated {} artifact(s)", status.inventory.len());
+    let message = generated(status.inventory.len());
     let writer = Writer::of(&*run.object, run.now);
     writer.ready(&mut status.conditions, reason::SUCCEEDED, &message);
     let mut outcome = Outcome::new(object, Next::Interval(INTERVAL));
@@ -63,30 +67,42 @@ fn succeeded(run: &Run<ArtifactGenerator>, done: Done) -> Outcome<ArtifactGenera
     outcome.info(line)
 }
 
-/// Tells of the artifacts that are new or changed.
-fn news(before: &[ExternalArtifactReference], now: &[ExternalArtifactReference]) -> Option<EventDraft> {
-    let is_known = |entry: &&ExternalArtifactReference| {
-        let same = |it: &ExternalArtifactReference| {
-            it.namespace == entry.namespace && it.name == entry.name && it.digest == entry.digest
-        };
-        before.iter().any(same)
+fn generated(count: usize) -> String {
+    format!("reconciliation succeeded, generated {count} artifact(s)")
+}
+
+/// Returns the artifacts that are new or changed.
+fn news<'m>(before: &[ExternalArtifactReference], made: &'m [Made]) -> Vec<&'m Made> {
+    let is_known = |made: &&Made| {
+        let ExternalArtifactReference { namespace, name, digest, .. } = &made.entry;
+        before.iter().any(|it| (&it.namespace, &it.name, &it.digest) == (namespace, name, digest))
     };
-    let changed: Vec<String> = now
-        .iter()
-        .filter(|entry| !is_known(entry))
-        .map(|ExternalArtifactReference { namespace, name, digest, .. }| {
-            format!("{namespace}/{name} ({digest})")
-        })
-        .collect();
-    let told = || EventDraft::info(READY, format!("external artifacts reconciled: {}", changed.join("\n")));
-    (!changed.is_empty()).then(told)
+    made.iter().filter(|made| !is_known(made)).collect()
+}
+
+/// Returns the event about one artifact that is new or changed.
+fn reconciled(made: &Made) -> EventDraft {
+    let ExternalArtifactReference { namespace, name, .. } = &made.entry;
+    let message = format!("ExternalArtifact/{namespace}/{name} reconciled with revision {}", made.revision);
+    EventDraft::trace(READY, message)
+}
+
+/// Returns the event about all artifacts that are new or changed.
+fn summary(news: &[&Made]) -> Option<EventDraft> {
+    let line = |made: &&Made| {
+        let ExternalArtifactReference { namespace, name, digest, .. } = &made.entry;
+        format!("{namespace}/{name} ({digest})")
+    };
+    let lines: Vec<String> = news.iter().map(line).collect();
+    let event = || EventDraft::info(READY, format!("external artifacts reconciled: {}", lines.join("\n")));
+    (!lines.is_empty()).then(event)
 }
 
 /// A pattern that matches nothing removes all artifacts, which is not to happen in silence (deviation 26).
-fn unmatched(run: &Run<ArtifactGenerator>, inventory: &[ExternalArtifactReference]) -> Option<EventDraft> {
+fn unmatched(run: &Run<ArtifactGenerator>, made: &[Made]) -> Option<EventDraft> {
     let pattern = run.object.spec.path_pattern.as_deref().filter(|pattern| !pattern.is_empty())?;
     let message = format!("pathPattern {pattern:?} matches no directory: there are no artifacts");
-    inventory.is_empty().then(|| EventDraft::error("NoMatch", message))
+    made.is_empty().then(|| EventDraft::error("NoMatch", message))
 }
 
 fn failed(run: &Run<ArtifactGenerator>, failure: Failure, waiting: Duration) -> Outcome<ArtifactGenerator> {
@@ -95,9 +111,11 @@ fn failed(run: &Run<ArtifactGenerator>, failure: Failure, waiting: Duration) -> 
     let is_news = condition::find(object.conditions(), READY)
         .is_none_or(|ready| ready.status != "False" || ready.message != cause.message);
     let status = object.status.get_or_insert_default();
-    for made in made {
-        status.inventory.retain(|known| (&known.namespace, &known.name) != (&made.namespace, &made.name));
-        status.inventory.push(made);
+    let events_of_made: Vec<EventDraft> =
+        news(&status.inventory, &made).into_iter().map(reconciled).collect();
+    for Made { entry, .. } in made {
+        status.inventory.retain(|known| (&known.namespace, &known.name) != (&entry.namespace, &entry.name));
+        status.inventory.push(entry);
     }
     for gone in [RECONCILING, STALLED] {
         condition::remove(&mut status.conditions, gone);
@@ -108,6 +126,7 @@ fn failed(run: &Run<ArtifactGenerator>, failure: Failure, waiting: Duration) -> 
     if is_waiting && !is_news {
         outcome.events.clear();
     }
+    outcome.events.splice(..0, events_of_made);
     outcome
 }
 

@@ -2,6 +2,7 @@
 
 mod target;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io;
 
@@ -97,7 +98,7 @@ struct Job<'s> {
     source: &'s SourceTree,
     alias: &'s str,
     /// Path or pattern in the source; empty for all of it.
-    pattern: &'s str,
+    pattern: Cow<'s, str>,
     /// Directory or file in the artifact; none for its root.
     to: Option<RelPath>,
     /// True when `to` is a directory whatever is there.
@@ -110,13 +111,13 @@ struct Job<'s> {
 impl<'s> Stage<'s> {
     fn apply(&mut self, operation: &CopyOperation) -> Result<(), CopyError> {
         let job = self.read(operation)?;
-        if is_glob(job.pattern) {
+        if is_glob(&job.pattern) {
             return self.copy_matches(&job);
         }
-        let path = match RelPath::parse(job.pattern) {
+        let path = match RelPath::parse(&job.pattern) {
             Ok(path) => path,
             Err(RelPathError::Empty) if job.extracts => {
-                return Err(CopyError::ExtractDirectory(job.pattern.to_owned()));
+                return Err(CopyError::ExtractDirectory(job.pattern.into_owned()));
             }
             Err(RelPathError::Empty) => return self.copy_directory(&job, None, None, job.to.as_ref()),
             Err(error) => {
@@ -145,14 +146,15 @@ impl<'s> Stage<'s> {
             .strip_prefix('@')
             .and_then(|rest| rest.split_once('/'))
             .ok_or_else(|| from("source format must be '@alias/pattern'"))?;
-        if pattern.split('/').any(|part| part == "..") {
+        let pattern = if is_glob(pattern) { pattern.into() } else { normal(pattern) };
+        if leads_up(&pattern) {
             return Err(from("path must stay within the source root"));
         }
         let destination = operation
             .to
             .strip_prefix("@artifact/")
             .ok_or_else(|| to("destination must start with '@artifact/'".to_owned()))?;
-        let path = match RelPath::parse(destination) {
+        let path = match RelPath::parse(&normal(destination)) {
             Ok(path) => Some(path),
             Err(RelPathError::Empty) => None,
             Err(error) => return Err(to(error.to_string())),
@@ -171,13 +173,13 @@ impl<'s> Stage<'s> {
 
     fn copy_matches(&mut self, job: &Job<'_>) -> Result<(), CopyError> {
         let reach = if job.extracts { Reach::Deep } else { Reach::Flat };
-        let selection = Selection::parse(job.pattern, reach)?;
+        let selection = Selection::parse(&job.pattern, reach)?;
         let mut matches = job.source.entries().filter(|(path, _)| selection.takes(path)).peekable();
-        let (pattern, alias) = (job.pattern.to_owned(), job.alias.to_owned());
+        let (pattern, alias) = (job.pattern.to_string(), job.alias.to_owned());
         if matches.peek().is_none() {
             return Err(CopyError::NoMatch { pattern, alias });
         }
-        let base = literal_prefix(job.pattern);
+        let base = literal_prefix(&job.pattern);
         let mut matches = matches.filter(|(path, _)| !job.exclude.leave_out(path, base.as_ref())).peekable();
         if matches.peek().is_none() {
             return Err(CopyError::AllExcluded { pattern, alias });
@@ -189,7 +191,7 @@ impl<'s> Stage<'s> {
                 }
                 continue;
             }
-            let to = joined(job.to.as_ref(), below_pattern(job.pattern, path))?;
+            let to = joined(job.to.as_ref(), below_pattern(&job.pattern, path))?;
             match kind {
                 TreeKind::Directory => self.copy_directory(job, Some(path), base.as_ref(), Some(&to))?,
                 TreeKind::File { .. } | TreeKind::Other => self.place(job, path, &to)?,
@@ -294,6 +296,26 @@ fn copying(from: Option<&RelPath>, to: &RelPath, source: TargetError) -> CopyErr
 
 fn joined(directory: Option<&RelPath>, name: &str) -> Result<RelPath, RelPathError> {
     directory.map_or_else(|| RelPath::parse(name), |directory| directory.join(name))
+}
+
+/// Returns a path without its `..`, as far as they stay below the root: `a/../b` is `b`.
+fn normal(path: &str) -> Cow<'_, str> {
+    // An absolute path is refused as it is.
+    if !leads_up(path) || path.starts_with('/') {
+        return path.into();
+    }
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/').filter(|part| !matches!(*part, "" | ".")) {
+        match parts.last() {
+            Some(above) if part == ".." && *above != ".." => drop(parts.pop()),
+            _ => parts.push(part),
+        }
+    }
+    parts.join("/").into()
+}
+
+fn leads_up(path: &str) -> bool {
+    path.split('/').any(|part| part == "..")
 }
 
 /// Returns the part of a match that is kept below the destination: the part behind the directory of a final `/**`,

@@ -24,7 +24,7 @@ pub(super) fn merged(order: &Order, files: &Files<'_>) -> Result<(Values, Vec<St
     for file in &order.values_files {
         let path = file_at(file);
         match files.read(file, path.as_ref())? {
-            Some(content) => all.merge(values::parse(file, &content).map_err(|error| files.failed(error))?),
+            Some(content) => all.merge(files.parse(file, &content).map_err(|error| files.failed(error))?),
             None if order.ignores_missing => continue,
             None => return Err(files.failed(files.missing(file, path))),
         }
@@ -66,6 +66,14 @@ impl Files<'_> {
         }
     }
 
+    /// Helm has merged the documents of a chart's own values; of any other file the first one counts.
+    fn parse(&self, file: &str, content: &[u8]) -> Result<Values, ValuesError> {
+        match self {
+            Self::Chart(_) if is_default(file) => values::parse_all(file, content),
+            Self::Chart(_) | Self::Source(..) => values::parse(file, content),
+        }
+    }
+
     fn missing(&self, file: &str, path: Option<RelPath>) -> ValuesError {
         match self {
             Self::Chart(_) => ValuesError::Missing { path: file.to_owned() },
@@ -81,5 +89,29 @@ impl Files<'_> {
             Self::Chart(_) => Step::Values.failed(format!("failed to merge chart values: {error}")),
             Self::Source(..) => Step::Values.failed(error),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use weir_artifact::DirectoryTree;
+    use weir_helm::Limits;
+
+    use super::*;
+
+    #[test]
+    fn all_documents_of_the_own_values_of_a_chart_count() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+        write("Chart.yaml", "apiVersion: v2\nname: app\nversion: 1.0.0\n");
+        write("values.yaml", "image: {tag: a, name: app}\n---\nimage: {tag: b}\n");
+        write("more.yaml", "first: true\n---\nsecond: true\n");
+        let tree = DirectoryTree::open_path(folder.path()).unwrap();
+        let chart = Chart::from_tree(&tree, None, &Limits::default()).unwrap();
+        let values_files = vec!["./values.yaml".to_owned(), "more.yaml".to_owned()];
+        let order = Order { values_files: values_files.clone(), ..Order::default() };
+        let (merged, used) = merged(&order, &Files::Chart(&chart)).unwrap();
+        assert_eq!(merged.to_yaml().unwrap(), "first: true\nimage:\n  name: app\n  tag: b\n");
+        assert_eq!(used, values_files);
     }
 }

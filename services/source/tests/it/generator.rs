@@ -179,6 +179,9 @@ async fn sources_are_composed_and_followed() {
             &format!("external artifacts reconciled: {}/composed ({digest})", sources.world.namespace),
         )
         .await;
+    let place = format!("ExternalArtifact/{}/composed", sources.world.namespace);
+    sources.event("generator", &format!("{place} reconciled with revision latest@{digest}")).await;
+    sources.event("generator", "reconciliation succeeded, generated 1 artifact(s)").await;
 
     sources.push("env", &[("values.yaml", "z: 3\n")]).await;
     sources.fetch("env").await;

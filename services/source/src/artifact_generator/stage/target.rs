@@ -6,10 +6,12 @@ use std::path::Path;
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, File, OpenOptions, OpenOptionsExt};
 use weir_artifact::{Limits, RelPath, Room};
-use weir_helm::values::{ValuesError, parse_all};
+use weir_helm::values::{Values, ValuesError, parse_all};
 
 /// Bytes of a file that is merged; it is held in memory with its parse. Values files have a few hundred KiB at most.
 const MAX_MERGED: u64 = 4 << 20;
+/// A file of no values, as Go writes an empty map.
+const NO_VALUES: &str = "{}\n";
 const FILE_MODE: u32 = 0o644;
 const EXECUTABLE_MODE: u32 = 0o755;
 
@@ -29,9 +31,12 @@ pub(in super::super) enum TargetError {
     /// A file that is to be merged is too large to be held in memory.
     #[error("'{0}' is larger than the {MAX_MERGED} bytes that can be merged")]
     Merge(String),
-    /// A file that is to be merged is not YAML, or no mapping.
-    #[error(transparent)]
-    Values(#[from] ValuesError),
+    /// A file that is to be merged is not YAML.
+    #[error("cannot unmarshal YAML document: error converting YAML to JSON: {0}")]
+    Yaml(String),
+    /// A file that is to be merged is YAML, and no mapping.
+    #[error("cannot unmarshal YAML document: {0} is no mapping of values")]
+    Shape(&'static str),
     /// Merged values cannot be written.
     #[error("cannot write merged values: {0}")]
     Emit(String),
@@ -89,9 +94,13 @@ impl Target {
         from: &RelPath,
         open: impl FnOnce() -> io::Result<File>,
     ) -> Result<(), TargetError> {
-        let mut values = parse_all(to.as_str(), &small(self.root.open(to)?, to)?)?;
-        values.merge(parse_all(from.as_str(), &small(open()?, from)?)?);
-        let text = values.to_yaml().map_err(|error| TargetError::Emit(error.to_string()))?;
+        let over = values(open()?, from)?;
+        let mut values = values(self.root.open(to)?, to)?;
+        values.merge(over);
+        let text = match values.to_yaml().map_err(|error| TargetError::Emit(error.to_string()))? {
+            text if text.is_empty() => NO_VALUES.to_owned(),
+            text => text,
+        };
         self.take(text.len() as u64)?;
         self.create(to, false)?.write_all(text.as_bytes())?;
         Ok(())
@@ -121,6 +130,15 @@ impl Target {
         }
         Ok(self.room.entry(size)?)
     }
+}
+
+/// Reads all documents of a values file.
+fn values(file: File, path: &RelPath) -> Result<Values, TargetError> {
+    parse_all(path.as_str(), &small(file, path)?).map_err(|error| match error {
+        ValuesError::Syntax { source, .. } => TargetError::Yaml(source.to_string()),
+        ValuesError::Shape { found, .. } => TargetError::Shape(found),
+        missing => TargetError::Io(io::Error::other(missing)),
+    })
 }
 
 /// The content of a file that is small enough to be held.

@@ -65,6 +65,8 @@ fn staged(operations: &[CopyOperation]) -> Result<Vec<String>, String> {
 #[case::whole_paths("@git/deploy*/*.yaml", "@artifact/all",
     &["all/", "all/deploy/", "all/deploy/app.yaml=app", "all/deploy-old/", "all/deploy-old/app.yaml=old"])]
 #[case::names("@git/*.md", "@artifact/", &["README.md=read me"])]
+#[case::up_and_down("@git/deploy/base/../../README.md", "@artifact/x/./../y", &["y=read me"])]
+#[case::up_to_a_directory("@git/deploy/../deploy-old/.", "@artifact/x/../", &["deploy-old/", "deploy-old/app.yaml=old"])]
 fn copied_as_cp_does(#[case] from: &str, #[case] to: &str, #[case] expected: &[&str]) {
     assert_eq!(staged(&[operation(from, to)]).unwrap(), expected);
 }
@@ -135,6 +137,10 @@ fn yaml_is_merged_into_what_is_there() {
     "invalid copy source '@git/../x': path must stay within the source root"
 )]
 #[case(operation("@git/deploy/../../*", "@artifact/"), "path must stay within the source root")]
+#[case(operation("@git/deploy/../../git/README.md", "@artifact/"), "path must stay within the source root")]
+#[case(operation("@git/../../x", "@artifact/"), "path must stay within the source root")]
+#[case(operation("@git//deploy/../README.md", "@artifact/"), "path must stay within the source root")]
+#[case(operation("@git/README.md", "@artifact/x/../../../y"), "path '../../y' leads out of its root")]
 #[case(operation("@git//etc/passwd", "@artifact/"), "path '/etc/passwd' is absolute")]
 #[case(operation("@git/README.md", "@artifact/../x"), "path '../x' leads out of its root")]
 #[case(operation("@git/README.md", "@artifact//x"), "path '/x' is absolute")]
@@ -172,7 +178,29 @@ fn what_cannot_be_merged_is_told() {
         with(MERGE, "@git/values.yaml", "@artifact/values.yaml"),
     ];
     let error = staged(&operations).unwrap_err();
-    assert!(error.contains("failed to copy file 'values.yaml' to 'values.yaml'"), "{error}");
+    let expected = "failed to copy file 'values.yaml' to 'values.yaml': cannot unmarshal YAML document: a single value is no \
+                    mapping of values";
+    assert!(error.contains(expected), "{error}");
+    let source = tempfile::tempdir().unwrap();
+    fill(source.path(), &[("a.yaml", "a: 1\n"), ("b.yaml", "b: [\n")]);
+    let operations = [
+        operation("@git/a.yaml", "@artifact/values.yaml"),
+        with(MERGE, "@git/b.yaml", "@artifact/values.yaml"),
+    ];
+    let error = staged_from(source.path(), &operations).unwrap_err();
+    let expected = "cannot unmarshal YAML document: error converting YAML to JSON: yaml: line ";
+    assert!(error.contains(expected), "{error}");
+}
+
+#[test]
+fn nothing_merged_into_nothing_is_an_empty_mapping() {
+    let source = tempfile::tempdir().unwrap();
+    fill(source.path(), &[("none.yaml", "# nothing\n"), ("null.yaml", "null\n")]);
+    let operations = [
+        operation("@git/none.yaml", "@artifact/values.yaml"),
+        with(MERGE, "@git/null.yaml", "@artifact/values.yaml"),
+    ];
+    assert_eq!(staged_from(source.path(), &operations).unwrap(), ["values.yaml={}\n"]);
 }
 
 fn tarball(path: &Path, build: impl FnOnce(&mut tar::Builder<GzEncoder<fs::File>>)) {
