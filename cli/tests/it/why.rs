@@ -80,14 +80,7 @@ async fn world(namespace: &str) -> World {
     kustomization(&world, "lost", "nowhere", json!({}), json!({})).await;
     kustomization(&world, "ring", "well", depends("round"), waits.clone()).await;
     kustomization(&world, "round", "well", depends("ring"), waits.clone()).await;
-    // Each level has two ways down to the next one: 2^3 ways to the last.
-    for level in 0..4 {
-        let below = json!({ "dependsOn": [{ "name": format!("level-{}", level - 1) }, { "name": format!("beside-{}", level - 1) }] });
-        let below = if level == 0 { json!({}) } else { below };
-        for name in [format!("level-{level}"), format!("beside-{level}")] {
-            kustomization(&world, &name, "well", below.clone(), waits.clone()).await;
-        }
-    }
+    diamonds(&world, &waits).await;
     let deployment = json!({
         "apiVersion": "apps/v1", "kind": "Deployment", "metadata": { "name": "web" },
         "spec": {
@@ -110,6 +103,17 @@ async fn world(namespace: &str) -> World {
     world.status("ImagePolicy", "podinfo", ready(1, "False", "NoMatchingTag", "no tag matches 6.x")).await;
     world.object("Alert", "podinfo").await;
     world
+}
+
+/// Levels of Kustomizations, each with two ways down to the next one: 2^3 ways to the last.
+async fn diamonds(world: &World, waits: &Value) {
+    for level in 0..4 {
+        let below = json!({ "dependsOn": [{ "name": format!("level-{}", level - 1) }, { "name": format!("beside-{}", level - 1) }] });
+        let below = if level == 0 { json!({}) } else { below };
+        for name in [format!("level-{level}"), format!("beside-{level}")] {
+            kustomization(world, &name, "well", below.clone(), waits.clone()).await;
+        }
+    }
 }
 
 /// Hides ages, which grow, and the times of objects that the test has made.
