@@ -11,21 +11,21 @@ pub(crate) enum Malformed {
         "looking up status.observedGeneration from resource: .status.observedGeneration accessor error: {value} is of the type {kind}, expected map[string]interface{{}}"
     )]
     Status {
-        /// What it is instead.
+        /// Value that is there instead.
         value: String,
-        /// The type of that.
+        /// Its type, as Go calls it.
         kind: &'static str,
     },
     /// `status` or a condition is no map.
     #[error("cannot restore struct from: {kind}")]
     Map {
-        /// What it is instead.
+        /// Kind of what is there instead.
         kind: &'static str,
     },
     /// `status.conditions` is no list.
     #[error("cannot restore slice from {kind}")]
     List {
-        /// What it is instead.
+        /// Kind of what is there instead.
         kind: &'static str,
     },
     /// A field of a condition is a number.

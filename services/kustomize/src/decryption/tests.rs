@@ -99,5 +99,8 @@ fn a_large_file_is_refused() {
     let root = RelPath::root();
     let error =
         decrypt_files(&files, &root, &document(&files, &root), &decryption()).err().unwrap().to_string();
-    assert!(error.contains("'/large.yaml'") && error.contains("size (5242889 bytes) exceeding limit (5242880)"), "{error}");
+    assert!(
+        error.contains("'/large.yaml'") && error.contains("size (5242889 bytes) exceeding limit (5242880)"),
+        "{error}"
+    );
 }
