@@ -128,6 +128,10 @@ async fn keys_of_secrets() {
     for (name, field) in refs.into_iter().chain([("cert", "certSecretRef"), ("proxy", "proxySecretRef")]) {
         world.bucket(name, &server.endpoint(), "apps", with(field, name)).await;
     }
+    for provider in ["aws", "gcp", "azure"] {
+        let fields = json!({"provider": provider, "certSecretRef": {"name": "cert"}});
+        world.bucket(provider, &server.endpoint(), "apps", fields).await;
+    }
     world.bucket("none", &server.endpoint(), "apps", json!({})).await;
     world.bucket("short", &server.endpoint(), "ap", json!({})).await;
     world.bucket("refused", "127.0.0.1:1", "apps", json!({})).await;
@@ -136,6 +140,7 @@ async fn keys_of_secrets() {
         .await;
     assert_eq!(paths(&world.ready(BUCKET, "ok").await).await, ["a.yaml"]);
     let namespace = &world.namespace;
+    let no_certificates = format!("failed to get TLS config: secret '{namespace}/cert' not found");
     for (name, reason, message) in [
         ("bad", "BucketOperationFailed", "failed to confirm existence of 'apps' bucket: InvalidAccessKeyId"),
         ("none", "BucketOperationFailed", "failed to confirm existence of 'apps' bucket: Access Denied."),
@@ -149,11 +154,10 @@ async fn keys_of_secrets() {
             "AuthenticationFailed",
             &format!("failed to get secret '{namespace}/missing': secrets \"missing\" not found"),
         ),
-        (
-            "cert",
-            "AuthenticationFailed",
-            &format!("failed to get TLS config: secret '{namespace}/cert' not found"),
-        ),
+        ("cert", "AuthenticationFailed", no_certificates.as_str()),
+        ("aws", "AuthenticationFailed", &no_certificates),
+        ("gcp", "AuthenticationFailed", &no_certificates),
+        ("azure", "AuthenticationFailed", &no_certificates),
         (
             "proxy",
             "AuthenticationFailed",
