@@ -232,7 +232,9 @@ async fn no_credential_reaches_logs_events_statuses_metrics_or_strangers() {
         "--feature-gates=ObjectLevelWorkloadIdentity=true".into(),
         format!("--events-addr={}", sink.url("/")),
     ];
-    let environment = vec![("TMPDIR", scratch.path().display().to_string())];
+    let clouds = Clouds::start().await;
+    let environment =
+        vec![("TMPDIR", scratch.path().display().to_string()), ("SSL_CERT_FILE", clouds.authority())];
     let world = World::start_as(Setup { arguments, environment, ..Setup::default() }).await;
     let server = GitServer::start().await.unwrap();
     let ssh = SshGitServer::start().await.unwrap();
@@ -245,7 +247,6 @@ async fn no_credential_reaches_logs_events_statuses_metrics_or_strangers() {
     dead.set(Fault::Away);
     let refusing = FaultProxy::http("127.0.0.1:1").await.unwrap();
     refusing.set(Fault::Status(403, None));
-    let clouds = Clouds::start(&world).await;
     plant_git(&world, &server, &ssh, &dead.address()).await;
     plant_oci(&world, &registry, &dead.address()).await;
     plant_buckets(&world, &refusing.address(), &dead.address()).await;

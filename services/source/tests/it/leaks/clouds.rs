@@ -9,7 +9,7 @@ use axum::http::header;
 use parking_lot::Mutex;
 use rcgen::{KeyPair, PKCS_RSA_SHA256, RsaKeySize};
 use serde_json::json;
-use weir_testkit::{Identity, Proxy, Server};
+use weir_testkit::{Folder, Identity, Proxy, Server};
 
 use super::planted;
 use crate::world::World;
@@ -27,11 +27,12 @@ pub struct Clouds {
     ca: String,
     app_key: String,
     requests: Requests,
+    folder: Folder,
     _server: Server,
 }
 
 impl Clouds {
-    pub async fn start(world: &World) -> Self {
+    pub async fn start() -> Self {
         let identity = Identity::for_names(&HOSTS).unwrap();
         let requests = Requests::default();
         let app = Router::new().fallback(answer).with_state(requests.clone());
@@ -39,20 +40,26 @@ impl Clouds {
         let places = HOSTS.map(|host| format!("{host}:443"));
         let routes = [(places[0].as_str(), server.address()), (places[1].as_str(), server.address())];
         let proxy = Proxy::start(&routes).await.unwrap();
+        let app_key = KeyPair::generate_rsa_for(&PKCS_RSA_SHA256, RsaKeySize::_2048).unwrap().serialize_pem();
+        let folder = Folder::new("clouds").unwrap();
+        folder.write("authority.pem", &identity.ca_pem).unwrap();
+        Self { proxy, ca: identity.ca_pem, app_key, requests, folder, _server: server }
+    }
+
+    /// The file with the authority of the clouds' servers, which the system has to trust.
+    pub fn authority(&self) -> String {
+        self.folder.join("authority.pem").display().to_string()
+    }
+
+    /// A GitHub App and a ServiceAccount whose logins succeed; the servers behind them are not there.
+    pub async fn plant(&self, world: &World) {
         let account = json!({
             "apiVersion": "v1", "kind": "ServiceAccount",
             "metadata": {"name": "tenant", "annotations": {"gcp.auth.fluxcd.io/workload-identity-provider": POOL}},
         });
         world.plane.apply(&world.namespace, account).await.unwrap();
-        let app_key = KeyPair::generate_rsa_for(&PKCS_RSA_SHA256, RsaKeySize::_2048).unwrap().serialize_pem();
-        Self { proxy, ca: identity.ca_pem, app_key, requests, _server: server }
-    }
-
-    /// A GitHub App and a ServiceAccount whose logins succeed; the servers behind them are not there.
-    pub async fn plant(&self, world: &World) {
         let address = format!("http://{}", self.proxy.address());
         world.secret("clouds", "Opaque", json!({"address": address})).await;
-        world.secret("cloud-ca", "Opaque", json!({"ca.crt": self.ca})).await;
         let app = json!({
             "githubAppID": "1", "githubAppInstallationID": "2", "githubAppPrivateKey": self.app_key, "ca.crt": self.ca,
         });
@@ -63,7 +70,7 @@ impl Clouds {
         world.git("app-key", "https://github.com/org/app", spec).await;
         let spec = json!({
             "provider": "gcp", "serviceAccountName": "tenant", "insecure": false,
-            "proxySecretRef": {"name": "clouds"}, "certSecretRef": {"name": "cloud-ca"},
+            "proxySecretRef": {"name": "clouds"},
         });
         world.oci("token", "oci://europe-west1-docker.pkg.dev/project/app", spec).await;
     }
