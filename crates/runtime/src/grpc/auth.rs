@@ -213,7 +213,8 @@ impl Authorizer {
     /// the API server itself, as those of people are, so that tokens for third parties open nothing here. `None` for a token of
     /// nobody, which is remembered too.
     async fn review(&self, token: &str) -> Result<Option<Identity>, Status> {
-        let _turn = self.inner.reviews.acquire().await.map_err(|_| Status::unavailable("the service stops"))?;
+        let _turn =
+            self.inner.reviews.acquire().await.map_err(|_| Status::unavailable("the service stops"))?;
         let is_for_services = audiences(token).iter().any(|audience| audience == AUDIENCE);
         let asked = is_for_services.then(|| vec![AUDIENCE.to_owned()]);
         let review = TokenReview {
