@@ -49,7 +49,7 @@ impl<'a> Call<'a> {
         self.headers.get(name).map(http::HeaderValue::as_bytes).unwrap_or_default()
     }
 
-    /// Reads the first JSON value of the body; a `null` is none. What follows it does not matter.
+    /// Reads the first JSON value of the body; a `null` is none. Text behind it does not matter.
     fn first_json<T: DeserializeOwned>(&self, service: &'static str) -> Result<Option<T>, Refusal> {
         let mut values = serde_json::Deserializer::from_slice(self.body).into_iter::<Option<T>>();
         let first = values.next().unwrap_or_else(|| Err(serde::de::Error::custom("EOF")));

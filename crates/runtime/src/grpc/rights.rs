@@ -11,7 +11,7 @@ use super::{Access, Authorizer};
 /// How often they are looked at; with what the authorizer remembers, one that is lost ends the stream within a minute.
 pub(super) const CHECKED: Duration = Duration::from_secs(30);
 
-/// What the caller of a stream needs to be allowed, for as long as the stream runs.
+/// The accesses that the caller of a stream needs, for as long as the stream runs.
 pub struct Rights {
     authorizer: Authorizer,
     /// Nothing but the caller's metadata.
