@@ -81,7 +81,9 @@ impl Remote for Fetcher {
         let time = remote.timeout;
         let name = url.reference.as_deref().unwrap_or("HEAD");
         let failed = |error: weir_git::Error| match error {
-            weir_git::Error::Deadline => FetchError::Timeout { url: url.repository.clone(), limit: time },
+            weir_git::Error::Deadline | weir_git::Error::Late { .. } => {
+                FetchError::Timeout { url: url.repository.clone(), limit: time }
+            }
             error => {
                 let text = format!("failed to fetch '{}' at '{name}': {error}", url.repository);
                 // Some servers refuse without a word.
