@@ -80,11 +80,12 @@ impl Push {
         }
         let reference = Reference::from_url(url).map_err(bad_url)?;
         let content = Content::find(&self.path, self.resolve_symlinks, true)?;
-        let annotations = self.annotations()?;
+        let mut annotations = self.annotations()?;
         let registry = self.login.open(reference.repository(), global.timeout.to_std()).await?;
         if self.output.is_none() {
             progress::action(&format!("pushing artifact to {}", url.trim_start_matches("oci://")));
         }
+        self.check_created(&mut annotations)?;
         let failed = |reason: &dyn std::fmt::Display| {
             Error::Artifact(format!("pushing artifact failed: error creating layer: {reason}"))
         };
@@ -98,9 +99,7 @@ impl Push {
 
     /// The annotations of the flags, and those that every artifact has.
     fn annotations(&self) -> Result<BTreeMap<String, String>, Error> {
-        let created = if self.reproducible { Timestamp::UNIX_EPOCH } else { Timestamp::now() };
-        let time = created.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
-        let always = [(CREATED, &time), (SOURCE, &self.source), (REVISION, &self.revision)];
+        let always = [(CREATED, &self.created()), (SOURCE, &self.source), (REVISION, &self.revision)];
         let mut annotations: BTreeMap<String, String> =
             always.into_iter().map(|(key, value)| (key.to_owned(), value.clone())).collect();
         for annotation in &self.annotations {
@@ -110,15 +109,27 @@ impl Push {
             };
             annotations.insert(key.to_owned(), value.to_owned());
         }
+        Ok(annotations)
+    }
+
+    fn created(&self) -> String {
+        let created = if self.reproducible { Timestamp::UNIX_EPOCH } else { Timestamp::now() };
+        created.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+    }
+
+    /// Refuses a time of the flags that is none; an empty one is the time of the push.
+    fn check_created(&self, annotations: &mut BTreeMap<String, String>) -> Result<(), Error> {
         let created = annotations.entry(CREATED.to_owned()).or_default();
         if created.is_empty() {
-            *created = time;
-        } else if let Err(reason) = created.parse::<Timestamp>() {
+            *created = self.created();
+        } else if created.parse::<Timestamp>().is_err() {
+            let layout = "2006-01-02T15:04:05Z07:00";
             return Err(Error::Artifact(format!(
-                "pushing artifact failed: invalid created timestamp {created:?}: {reason}"
+                "pushing artifact failed: invalid created timestamp {created:?}: parsing time {created:?} as {layout:?}: \
+                 cannot parse {created:?} as \"2006\""
             )));
         }
-        Ok(annotations)
+        Ok(())
     }
 
     fn report(&self, reference: &Reference, digest: &str) -> Result<(), Error> {

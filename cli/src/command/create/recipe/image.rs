@@ -51,7 +51,7 @@ pub(super) static POLICY: Recipe = Recipe {
     complete: policy,
 };
 
-fn policy(flags: &Flags<'_>, _: &mut Spec) -> Result<(), Error> {
+fn policy(flags: &Flags<'_>, spec: &mut Spec) -> Result<(), Error> {
     required(
         flags,
         "image-ref",
@@ -73,6 +73,10 @@ fn policy(flags: &Flags<'_>, _: &mut Spec) -> Result<(), Error> {
         }
     }
     filter(flags)?;
+    if flags.text("filter-regex").is_some() {
+        // Written by Flux in any case.
+        put(spec, "/filterTags/extract", "");
+    }
     let reflection = flags.text("reflect-digest");
     if reflection.is_some_and(|policy| !matches!(policy, "Never" | "IfNotPresent" | "Always")) {
         return refuse(

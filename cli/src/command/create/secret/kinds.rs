@@ -271,9 +271,19 @@ fn oci(flags: &Flags<'_>, draft: Draft) -> Result<Draft, Error> {
     let username = required(flags, "username", "--username is required")?;
     let password = flags.secret("password");
     let password = password.ok_or_else(|| Error::Flags("--password is required".to_owned()))?;
-    Reference::from_url(&format!("oci://{url}"))
-        .map_err(|_| Error::Flags(format!("error parsing url: 'could not parse reference: {url}'")))?;
+    if !is_reference(url) {
+        return Err(Error::Flags(format!("error parsing url: 'could not parse reference: {url}'")));
+    }
     pull_secret(draft, url, username, password.expose_secret())
+}
+
+/// Returns true for the name of an image, and for an address with a scheme, of which Flux's library takes the scheme for a registry.
+fn is_reference(url: &str) -> bool {
+    let is_legal = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-_./".contains(&byte);
+    match url.split_once("://") {
+        Some((_, rest)) => !rest.is_empty() && rest.bytes().all(is_legal),
+        None => Reference::from_url(&format!("oci://{url}")).is_ok(),
+    }
 }
 
 /// A Secret for pulling from one registry.
