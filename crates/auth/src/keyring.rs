@@ -1,4 +1,4 @@
-//! Which of several credentials belong to an image, by the rules of the library that Flux uses, which are nearly those of
+//! The choice among several credentials for an image, by the rules of the library that Flux uses, which are nearly those of
 //! the kubelet (SRC-OCI-19).
 
 use weir_ignore::Glob;

@@ -33,7 +33,7 @@ pub enum Reference {
     Commit {
         /// 40 hex digits, or 64 where SHA-256 names the objects.
         id: String,
-        /// Where to search it, and the revision's pointer when there is no name.
+        /// The reference to search it in, and the revision's pointer when there is no name.
         branch: Option<String>,
         /// The revision's pointer, also where a branch is given (`ref.name` beside `ref.commit`).
         name: Option<String>,

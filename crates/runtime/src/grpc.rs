@@ -9,6 +9,7 @@ mod rights;
 mod server;
 mod status;
 mod token;
+mod turns;
 
 pub use auth::{Access, Authorizer, Identity};
 pub use peer::{EventsPeer, PeerChannel, Peers};
@@ -16,6 +17,7 @@ pub use rights::Rights;
 pub use server::{GrpcError, GrpcServer};
 pub use status::StatusRegistry;
 pub use token::{AUDIENCE, Token};
+pub use turns::Turns;
 
 /// Largest message taken or sent, in bytes: objects and events are smaller, artifacts are streamed in chunks (DEP-GRPC-3).
 pub const MAX_MESSAGE_BYTES: usize = 4 * 1024 * 1024;

@@ -5,13 +5,12 @@ use std::time::Duration;
 
 use kube::Api;
 use kube::api::PatchParams;
-use tokio::sync::Semaphore;
 use tonic::{Request, Response, Status};
 use weir_api::ImageUpdateAutomation;
 use weir_proto::image::v1::{
     PreviewCommitRequest, PreviewCommitResponse, RunNowRequest, RunNowResponse, automation_server,
 };
-use weir_runtime::grpc::{Access, Authorizer};
+use weir_runtime::grpc::{Access, Authorizer, Turns};
 use weir_runtime::{Cache, ObjectKey, request_reconcile};
 
 use crate::image_update_automation::Automation;
@@ -26,7 +25,7 @@ pub(crate) struct Rpc {
     automation: Arc<Automation>,
     automations: Cache<ImageUpdateAutomation>,
     authorizer: Authorizer,
-    previews: Semaphore,
+    previews: Turns,
 }
 
 impl Rpc {
@@ -35,7 +34,7 @@ impl Rpc {
         automations: Cache<ImageUpdateAutomation>,
         authorizer: Authorizer,
     ) -> Self {
-        Self { automation, automations, authorizer, previews: Semaphore::new(PREVIEWS_AT_ONCE) }
+        Self { automation, automations, authorizer, previews: Turns::new(PREVIEWS_AT_ONCE, PREVIEW_TIME) }
     }
 
     /// Lets a caller through to an automation.
@@ -60,7 +59,7 @@ impl automation_server::Automation for Rpc {
     ) -> Result<Response<PreviewCommitResponse>, Status> {
         let PreviewCommitRequest { namespace, name } = request.get_ref().clone();
         let automation = self.find(&request, "get", &ObjectKey::new(namespace, name)).await?;
-        let preview = in_turn(&self.previews, self.automation.preview(automation)).await?;
+        let preview = self.previews.take(async { Ok(self.automation.preview(automation).await) }).await?;
         let preview = preview.map_err(|failure| Status::failed_precondition(failure.to_string()))?;
         let response =
             preview.map(|preview| PreviewCommitResponse { message: preview.message, files: preview.files });
@@ -76,41 +75,5 @@ impl automation_server::Automation for Rpc {
         let requested = request_reconcile(&api, &key.name, &token, &PatchParams::default()).await;
         requested.map_err(|error| Status::unavailable(format!("the request was not recorded: {error}")))?;
         Ok(Response::new(RunNowResponse { token }))
-    }
-}
-
-/// Waits for a turn and then for the preview.
-///
-/// # Errors
-/// `RESOURCE_EXHAUSTED` when both together take too long.
-async fn in_turn<T>(turns: &Semaphore, preview: impl Future<Output = T>) -> Result<T, Status> {
-    let working = async {
-        let turn = turns.acquire().await.map_err(|_| Status::unavailable("the service stops"))?;
-        let made = preview.await;
-        drop(turn);
-        Ok(made)
-    };
-    let made = tokio::time::timeout(PREVIEW_TIME, working).await;
-    made.map_err(|_| {
-        Status::resource_exhausted("too many previews at once, or one that takes too long; ask again later")
-    })?
-}
-
-#[cfg(test)]
-mod tests {
-    use std::future::{pending, ready};
-
-    use tonic::Code;
-
-    use super::*;
-
-    #[tokio::test(start_paused = true)]
-    async fn previews_that_take_too_long_give_way() {
-        let turns = Semaphore::new(1);
-        let stuck = in_turn(&turns, pending::<()>());
-        let (stuck, waiting) = tokio::join!(stuck, in_turn(&turns, ready(())));
-        assert_eq!(stuck.unwrap_err().code(), Code::ResourceExhausted);
-        assert_eq!(waiting.unwrap_err().code(), Code::ResourceExhausted);
-        in_turn(&turns, ready(())).await.expect("the turn is free again");
     }
 }

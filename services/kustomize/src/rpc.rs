@@ -2,12 +2,12 @@
 
 mod explain;
 mod follow;
-mod looks;
 mod previews;
 mod tree;
 
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::Stream;
 use kube::Api;
@@ -20,24 +20,28 @@ use weir_proto::kustomize::v1::{
     InventoryRequest, InventoryResponse, KustomizationRef, ReconcileNowRequest, ReconcileNowResponse,
     kustomizations_server,
 };
-use weir_runtime::grpc::{Access, Authorizer};
+use weir_runtime::grpc::{Access, Authorizer, Turns};
 use weir_runtime::{ObjectKey, request_reconcile};
 
 use self::explain::{Fact, Facts, Known, SourceFact};
 use self::follow::{Changes, follow};
-use self::looks::Looks;
 use self::previews::Previews;
 use self::tree::{Branch, Tree};
 use crate::build::to_yaml;
 use crate::kustomization::{Failure, KustomizationReconciler, entries};
 use crate::source::SourceId;
 
+/// Looks at many objects at once; each may ask the API server for thousands of them, beside the runs.
+const LOOKS_AT_ONCE: usize = 8;
+/// Time for one look. A tree of a large cluster takes some seconds.
+const LOOK_TIME: Duration = Duration::from_secs(60);
+
 /// The methods.
 pub(crate) struct Rpc {
     reconciler: KustomizationReconciler,
     authorizer: Authorizer,
     previews: Previews,
-    looks: Looks,
+    looks: Turns,
     changes: Changes,
 }
 
@@ -51,7 +55,13 @@ impl Rpc {
         tasks: TaskTracker,
     ) -> Self {
         let changes = Changes::of(&reconciler.kustomizations);
-        Self { reconciler, authorizer, previews: Previews::new(tasks), looks: Looks::default(), changes }
+        Self {
+            reconciler,
+            authorizer,
+            previews: Previews::new(tasks),
+            looks: Turns::new(LOOKS_AT_ONCE, LOOK_TIME),
+            changes,
+        }
     }
 
     /// Lets a caller through to a Kustomization.
@@ -175,7 +185,7 @@ impl kustomizations_server::Kustomizations for Rpc {
         let reference = request.get_ref().kustomization.clone();
         let key = ObjectKey::of(&*self.find(&request, "get", reference).await?);
         let with_health = request.get_ref().with_health;
-        let entries = self.looks.look(async {
+        let entries = self.looks.take(async {
             let mut tree = Tree::of(&key);
             while let Some(key) = tree.next() {
                 if let Some(branch) = self.branch(&request, &key, with_health).await? {
@@ -190,7 +200,7 @@ impl kustomizations_server::Kustomizations for Rpc {
     async fn explain(&self, request: Request<ExplainRequest>) -> Result<Response<ExplainResponse>, Status> {
         let reference = request.get_ref().kustomization.clone();
         let key = ObjectKey::of(&*self.find(&request, "get", reference).await?);
-        let explanation = self.looks.look(async {
+        let explanation = self.looks.take(async {
             let mut facts = Facts::about(&key);
             while let Some(key) = facts.next() {
                 let fact = self.fact(&request, &key).await?;

@@ -29,7 +29,7 @@ pub async fn handle(intake: Arc<Intake>, call: Call) -> Response<Body> {
         }
     };
     let size = body.len();
-    // What is held from here on has its room in the outbox.
+    // The event has its room in the outbox from here on.
     drop(body);
     match intake.receive(event, size).await {
         Ok(Receipt::Accepted(reset)) => limited(answer(StatusCode::ACCEPTED, ""), reset),

@@ -210,12 +210,4 @@ mod tests {
         assert!(matches!(storage.look(&at, &artifact).await, Found::Broken { .. }));
         assert_eq!(storage.look(&at, &artifact).await, Found::Missing);
     }
-
-    #[tokio::test]
-    async fn work_that_panics_says_nothing_about_the_artifact() {
-        let folder = tempfile::tempdir().unwrap();
-        let failed = storage(folder.path()).blocking(|| panic!("no")).await;
-        let found = failed.map_or_else(|error| unreadable(&error), |()| Found::Missing);
-        assert!(matches!(found, Found::Unreadable { .. }));
-    }
 }

@@ -9,7 +9,7 @@ use weir_runtime::{ObjectKey, Service};
 use crate::catalog::{Catalog, Kind};
 use crate::storage::Storage;
 
-/// How often directories of objects that are gone are looked for, beside the start (SRC-STO-13).
+/// Pause between two looks for directories of objects that are gone, beside the start (SRC-STO-13).
 const SWEEP: Duration = Duration::from_secs(60 * 60);
 
 /// Removes what belongs to no object, now and every hour, while this replica leads.
@@ -45,7 +45,7 @@ where
     });
 }
 
-/// How long a directory without an object is left alone. An ExternalArtifact comes after its file, by as long as a
+/// Time for which a directory without an object is left alone. An ExternalArtifact comes after its file, by as long as a
 /// generator may take for all its artifacts; the other kinds come before.
 fn settled(kind: &str) -> Duration {
     if kind == ExternalArtifact::KIND { SWEEP } else { Duration::ZERO }

@@ -123,7 +123,7 @@ impl Flag {
             Form::Switch => flags.is_on(self.name).then(|| Value::from(true)),
             Form::Duration => {
                 let duration = flags.duration(self.name)?;
-                // Where there is no default, no time at all is none, as in Flux.
+                // Without a default, a time of zero counts as none, as in Flux.
                 let is_given = self.default.is_some() || !duration.is_zero();
                 is_given.then(|| Value::from(duration.to_string()))
             }

@@ -95,7 +95,7 @@ impl Finding {
             // Nothing below helps as long as it is suspended.
             State::Suspended => own.into_iter().chain(below).collect(),
             _ if self.is_repeated => Vec::new(),
-            // What helps is told in the other place.
+            // The remedy is told in the other place.
             _ if below.is_empty() && self.below.iter().any(|found| found.is_repeated) => Vec::new(),
             _ if below.is_empty() => own.into_iter().collect(),
             _ => below,

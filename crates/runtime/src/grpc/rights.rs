@@ -8,7 +8,7 @@ use tonic::{Request, Status};
 
 use super::{Access, Authorizer};
 
-/// How often they are looked at; with what the authorizer remembers, one that is lost ends the stream within a minute.
+/// Pause between two looks at them; with what the authorizer remembers, one that is lost ends the stream within a minute.
 pub(super) const CHECKED: Duration = Duration::from_secs(30);
 
 /// The accesses that the caller of a stream needs, for as long as the stream runs.

@@ -33,7 +33,7 @@ pub fn is_worth_another(status: StatusCode) -> bool {
 }
 
 impl Retry {
-    /// How long to wait after so many tries; `None` when it was the last one. A service may name the time (`Retry-After`).
+    /// Returns the time to wait after so many tries; `None` when it was the last one. A service may name the time (`Retry-After`).
     pub fn wait_after(
         &self,
         dialect: Dialect,

@@ -108,7 +108,7 @@ pub struct Message {
     pub body: Vec<u8>,
     /// How the answer is read.
     pub accept: Accept,
-    /// How often it is tried, and how failures read.
+    /// The tries that it gets, and the words of its failures.
     pub dialect: Dialect,
     /// Put before the text of a failure.
     pub failure_prefix: Cow<'static, str>,

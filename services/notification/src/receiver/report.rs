@@ -9,7 +9,7 @@ use weir_runtime::{EventDraft, Next, Outcome};
 
 use super::decide::Verdict;
 
-/// How often the Secret is read where the Receiver does not say it.
+/// Pause between two looks at the Secret, for a Receiver without an interval.
 const DEFAULT_INTERVAL: weir_api::Duration = weir_api::Duration::from_secs(600);
 
 /// Turns a verdict into the outcome of the run.

@@ -94,9 +94,8 @@ async fn security_alerts_do_not_see_other_namespaces_when_told_so() {
     assert!(world.sink.requests().is_empty());
 }
 
-#[tokio::test]
-async fn labels_of_the_involved_object_are_asked_for() {
-    let setup = Setup::new().await;
+/// Makes an Alert for the Kustomizations of team a, and Kustomizations of teams.
+async fn of_team_a(setup: &Setup, kustomizations: &[(&str, &str)]) {
     setup.provider("labelled", "generic", json!({})).await;
     let sources = json!([{"kind": "Kustomization", "name": "*", "matchLabels": {"team": "a"}}]);
     let spec = json!({"providerRef": {"name": "labelled"}, "eventSources": sources});
@@ -104,7 +103,7 @@ async fn labels_of_the_involved_object_are_asked_for() {
     let alert =
         json!({"apiVersion": version, "kind": "Alert", "metadata": {"name": "labelled"}, "spec": spec});
     setup.apply(&alert.to_string()).await;
-    for (name, team) in [("web", "a"), ("api", "b")] {
+    for (name, team) in kustomizations {
         let spec =
             json!({"interval": "1h", "prune": false, "sourceRef": {"kind": "GitRepository", "name": "x"}});
         let metadata = json!({"name": name, "labels": {"team": team}});
@@ -113,6 +112,12 @@ async fn labels_of_the_involved_object_are_asked_for() {
             json!({"apiVersion": version, "kind": "Kustomization", "metadata": metadata, "spec": spec});
         setup.apply(&object.to_string()).await;
     }
+}
+
+#[tokio::test]
+async fn labels_of_the_involved_object_are_asked_for() {
+    let setup = Setup::new().await;
+    of_team_a(&setup, &[("web", "a"), ("api", "b")]).await;
     let world = setup.start().await;
 
     for name in ["gone", "api", "web"] {
@@ -135,18 +140,7 @@ async fn labels_of_the_involved_object_are_asked_for() {
 #[tokio::test]
 async fn an_event_outlives_its_sender() {
     let mut setup = Setup::new().await;
-    setup.provider("labelled", "generic", json!({})).await;
-    let sources = json!([{"kind": "Kustomization", "name": "*", "matchLabels": {"team": "a"}}]);
-    let spec = json!({"providerRef": {"name": "labelled"}, "eventSources": sources});
-    let version = "notification.toolkit.fluxcd.io/v1beta3";
-    let alert =
-        json!({"apiVersion": version, "kind": "Alert", "metadata": {"name": "labelled"}, "spec": spec});
-    setup.apply(&alert.to_string()).await;
-    let spec = json!({"interval": "1h", "prune": false, "sourceRef": {"kind": "GitRepository", "name": "x"}});
-    let metadata = json!({"name": "web", "labels": {"team": "a"}});
-    let version = "kustomize.toolkit.fluxcd.io/v1";
-    let object = json!({"apiVersion": version, "kind": "Kustomization", "metadata": metadata, "spec": spec});
-    setup.apply(&object.to_string()).await;
+    of_team_a(&setup, &[("web", "a")]).await;
     let proxy = setup.proxied().await;
     let world = setup.start().await;
 

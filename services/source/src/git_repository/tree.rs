@@ -106,7 +106,7 @@ impl Tree for CommitTree {
             return Ok(None);
         };
         let found = self.reader.find(self.root, path.as_str()).map_err(io::Error::other)?;
-        // Where only a part of the tree is fetched, the file may not be there.
+        // The file may not be there if only a part of the tree is fetched.
         let is_file = found.is_some_and(|node| {
             matches!(node.kind, weir_git::TreeKind::File { .. }) && self.reader.size(node.id).is_ok()
         });
