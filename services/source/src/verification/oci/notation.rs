@@ -54,9 +54,9 @@ pub(super) async fn verify(
         let Some(signature) = envelope(registry, manifest).await.map_err(Unverified::Signature)? else {
             continue;
         };
-        match decide(verifier, &judge, signature, registry).await? {
-            Decision::Outcome(outcome) => return Ok(verdict(reference, outcome)),
-            Decision::Bad(error) => {
+        match examine(verifier, &judge, signature, registry).await? {
+            Examined::Outcome(outcome) => return Ok(verdict(reference, outcome)),
+            Examined::Bad(error) => {
                 tracing::info!(artifact = reference, %manifest, error, "signature is not good")
             }
         }
@@ -72,7 +72,7 @@ pub(super) async fn verify(
 }
 
 /// The end of a signature's judgement.
-enum Decision {
+enum Examined {
     /// The trust policy says what the artifact is worth.
     Outcome(Outcome),
     /// The signature is not good, for this reason.
@@ -80,12 +80,12 @@ enum Decision {
 }
 
 /// Judges a signature once the responders named in its certificates have answered.
-async fn decide(
+async fn examine(
     verifier: &OciVerifier,
     judge: &Arc<Judge>,
     signature: SignatureEnvelope,
     registry: &Registry,
-) -> Result<Decision, Unverified> {
+) -> Result<Examined, Unverified> {
     let signature = Arc::new(signature);
     let (mut answers, mut room) = (Answers::default(), MAX_ANSWERS);
     loop {
@@ -98,8 +98,8 @@ async fn decide(
         let judged = judged.await.map_err(|error| Unverified::Signature(error.to_string()))?;
         answers = judged.1;
         let questions = match judged.0 {
-            Err(error) => return Ok(Decision::Bad(error)),
-            Ok(Judgement::Decided(outcome)) => return Ok(Decision::Outcome(outcome)),
+            Err(error) => return Ok(Examined::Bad(error)),
+            Ok(Judgement::Decided(outcome)) => return Ok(Examined::Outcome(outcome)),
             Ok(Judgement::Lacking(questions)) => questions,
         };
         for question in questions {
