@@ -3,17 +3,18 @@
 mod aks;
 mod application;
 mod certificate;
+mod environment;
 pub(crate) mod machine;
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use azure_core::credentials::{AccessToken, Secret, TokenCredential};
+use azure_core::credentials::{AccessToken, TokenCredential};
 use azure_core::http::{ClientMethodOptions, ClientOptions, Transport};
 use azure_identity::{
-    ClientAssertion, ClientAssertionCredential, ClientAssertionCredentialOptions, ClientSecretCredential,
-    ClientSecretCredentialOptions, ManagedIdentityCredential, ManagedIdentityCredentialOptions,
-    UserAssignedId, WorkloadIdentityCredential, WorkloadIdentityCredentialOptions,
+    ClientAssertion, ClientAssertionCredential, ClientAssertionCredentialOptions, ManagedIdentityCredential,
+    ManagedIdentityCredentialOptions, UserAssignedId, WorkloadIdentityCredential,
+    WorkloadIdentityCredentialOptions,
 };
 use base64::Engine;
 use reqwest::Client;
@@ -66,7 +67,7 @@ struct Environment {
 impl Registry {
     /// The registry at a host, if it is one.
     pub(crate) fn at(host: &str) -> Result<Self, LoginError> {
-        Self::among(host, environment().as_ref()).ok_or_else(|| LoginError::Registry {
+        Self::among(host, other_cloud().as_ref()).ok_or_else(|| LoginError::Registry {
             provider: "Azure",
             host: host.to_owned(),
             pattern: REGISTRY_PATTERN,
@@ -117,7 +118,7 @@ impl Registry {
 }
 
 /// Another cloud that the environment describes.
-fn environment() -> Option<Environment> {
+fn other_cloud() -> Option<Environment> {
     let path = std::env::var_os(ENVIRONMENT_FILE)?;
     let file = std::fs::File::open(path).ok()?;
     serde_json::from_reader(std::io::Read::take(file, MAX_ENVIRONMENT)).ok()
@@ -134,54 +135,50 @@ async fn access_token(
     identity: &Identity,
     scope: &str,
 ) -> Result<AccessToken, ProviderError> {
-    let transport = Transport::new(Arc::new(client.clone()));
-    let options = ClientOptions { transport: Some(transport), ..ClientOptions::default() };
-    let credential = match identity {
-        Identity::Pod(_) => pod(options),
-        Identity::Account(account) => federated(account, options).await,
+    let token = match identity {
+        Identity::Pod(_) => pod(client, scope).await,
+        Identity::Account(account) => federated(account, client, scope).await,
     };
-    let failed = |error: azure_core::Error| identity.refused(library(&error));
-    let credential = credential.map_err(|error| identity.refused(error))?;
-    credential.get_token(&[scope], None).await.map_err(failed)
+    token.map_err(|error| identity.refused(error))
+}
+
+/// Options of the library, with requests through `client`.
+fn options(client: &Client) -> ClientOptions {
+    let transport = Transport::new(Arc::new(client.clone()));
+    ClientOptions { transport: Some(transport), ..ClientOptions::default() }
+}
+
+async fn issued(credential: &dyn TokenCredential, scope: &str) -> Result<AccessToken, ProviderError> {
+    credential.get_token(&[scope], None).await.map_err(|error| library(&error))
 }
 
 fn library(error: &azure_core::Error) -> ProviderError {
     ProviderError::Library { what: "failed to get an Entra token", reason: words(error) }
 }
 
-/// The pod's identity: a client secret of the environment, a federated token, or the machine's managed identity, in the
+/// The pod's token: for an application of the environment, for a federated token, or of the machine's managed identity, in the
 /// order of Azure's default credential.
-fn pod(client_options: ClientOptions) -> Result<Arc<dyn TokenCredential>, ProviderError> {
-    let variable = |name| std::env::var(name).ok().filter(|value: &String| !value.is_empty());
-    let client_id = variable("AZURE_CLIENT_ID");
-    let made: Result<Arc<dyn TokenCredential>, azure_core::Error> =
-        match (variable("AZURE_TENANT_ID"), &client_id, variable("AZURE_CLIENT_SECRET")) {
-            (Some(tenant), Some(id), Some(secret)) => {
-                let options = ClientSecretCredentialOptions { client_options };
-                ClientSecretCredential::new(&tenant, id.clone(), Secret::new(secret), Some(options))
-                    .map(|credential| credential as Arc<dyn TokenCredential>)
-            }
-            _ if variable("AZURE_FEDERATED_TOKEN_FILE").is_some() => {
-                let credential_options = ClientAssertionCredentialOptions { client_options };
-                let options = WorkloadIdentityCredentialOptions { credential_options, ..Default::default() };
-                WorkloadIdentityCredential::new(Some(options))
-                    .map(|credential| credential as Arc<dyn TokenCredential>)
-            }
-            _ => {
-                let user_assigned_id = client_id.map(UserAssignedId::ClientId);
-                let options = ManagedIdentityCredentialOptions { user_assigned_id, client_options };
-                ManagedIdentityCredential::new(Some(options))
-                    .map(|credential| credential as Arc<dyn TokenCredential>)
-            }
-        };
-    made.map_err(|error| library(&error))
+async fn pod(client: &Client, scope: &str) -> Result<AccessToken, ProviderError> {
+    let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    if let Some(application) = environment::application(variable)? {
+        let (token, expires) = application.token(client, scope).await?;
+        return Ok(AccessToken::new(token.expose_secret().to_owned(), expires.into()));
+    }
+    if variable("AZURE_FEDERATED_TOKEN_FILE").is_some() {
+        let credential_options = ClientAssertionCredentialOptions { client_options: options(client) };
+        let options = WorkloadIdentityCredentialOptions { credential_options, ..Default::default() };
+        let credential = WorkloadIdentityCredential::new(Some(options)).map_err(|error| library(&error))?;
+        return issued(&*credential, scope).await;
+    }
+    let user_assigned_id = variable("AZURE_CLIENT_ID").map(UserAssignedId::ClientId);
+    let client_options = options(&rest::machine_client()?);
+    let options = ManagedIdentityCredentialOptions { user_assigned_id, client_options };
+    let credential = ManagedIdentityCredential::new(Some(options)).map_err(|error| library(&error))?;
+    issued(&*credential, scope).await
 }
 
-/// The identity that a ServiceAccount's annotations name.
-async fn federated(
-    account: &Account,
-    client_options: ClientOptions,
-) -> Result<Arc<dyn TokenCredential>, ProviderError> {
+/// The token of the identity that a ServiceAccount's annotations name.
+async fn federated(account: &Account, client: &Client, scope: &str) -> Result<AccessToken, ProviderError> {
     let annotation = |what, key| match account.annotation(key) {
         "" => Err(ProviderError::NoAnnotation { what, key }),
         value => Ok(value.to_owned()),
@@ -189,9 +186,9 @@ async fn federated(
     let tenant = annotation("azure tenant ID", AZURE_TENANT)?;
     let client_id = annotation("azure client ID", AZURE_CLIENT)?;
     let assertion = Assertion(account.token(AUDIENCE).await?);
-    let options = ClientAssertionCredentialOptions { client_options };
-    let made = ClientAssertionCredential::new(tenant, client_id, assertion, Some(options));
-    made.map(|credential| credential as Arc<dyn TokenCredential>).map_err(|error| library(&error))
+    let options = ClientAssertionCredentialOptions { client_options: options(client) };
+    let credential = ClientAssertionCredential::new(tenant, client_id, assertion, Some(options));
+    issued(&*credential.map_err(|error| library(&error))?, scope).await
 }
 
 #[derive(Debug)]

@@ -59,6 +59,12 @@ impl BucketLogin {
         Some(Self(holder))
     }
 
+    /// Returns true when the token is that of an identity of this machine: the Secret only names it.
+    #[must_use]
+    pub fn is_of_machine(&self) -> bool {
+        matches!(self.0, Held::Machine(_))
+    }
+
     fn scope(&self) -> &'static str {
         match &self.0 {
             Held::Google(_) | Held::User(_) => GCP_STORAGE,

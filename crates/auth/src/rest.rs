@@ -3,7 +3,8 @@
 
 use std::time::{Duration, SystemTime};
 
-use reqwest::{Method, RequestBuilder, Response};
+use reqwest::redirect::Policy;
+use reqwest::{Client, Method, RequestBuilder, Response};
 use secrecy::SecretString;
 use serde::de::DeserializeOwned;
 
@@ -15,6 +16,20 @@ const MAX_ANSWER: usize = 1 << 20;
 const MAX_WORDS: usize = 512;
 /// Fields in which providers say why they refuse. Others may repeat what was sent.
 const REASONS: [&str; 3] = ["error_description", "message", "error"];
+
+/// Time to reach a service of this machine; where there is none, often nobody refuses the connection either.
+const MACHINE_CONNECT: Duration = Duration::from_secs(5);
+
+/// A client of the services of this machine that give out its identity. They speak plain HTTP: a proxy, which may be a tenant's,
+/// would read the identity on its way, and has no way to this machine either.
+pub(crate) fn machine_client() -> Result<Client, ProviderError> {
+    let client = weir_http::client_builder().no_proxy().redirect(Policy::none());
+    let client = client.connect_timeout(MACHINE_CONNECT).build();
+    client.map_err(|error| ProviderError::Unusable {
+        what: "client of the machine's services",
+        reason: crate::error::words(&error),
+    })
+}
 
 /// Sends a request and reads a JSON answer with success. `what` names the one who answers.
 ///

@@ -38,9 +38,25 @@ pub enum AzureAccess {
     AccountKey(SecretString),
     /// With a shared access signature: a query, with or without its `?`.
     Signature(SecretString),
-    /// With a token of the identity platform.
+    /// With a token of the identity platform for what a Secret of the object holds.
     Token(SecretString),
+    /// With a token of an identity that the object only uses, such as the Pod's. It is good for every account that the identity may
+    /// read, so that it goes to Azure's own hosts alone.
+    SharedToken(SecretString),
 }
+
+/// Domains of storage accounts: of the public cloud, in China, for the government of the United States, and of accounts with a
+/// zone of their own.
+const DOMAINS: [&str; 8] = [
+    ".blob.core.windows.net",
+    ".dfs.core.windows.net",
+    ".blob.core.chinacloudapi.cn",
+    ".dfs.core.chinacloudapi.cn",
+    ".blob.core.usgovcloudapi.net",
+    ".dfs.core.usgovcloudapi.net",
+    ".blob.storage.azure.net",
+    ".dfs.storage.azure.net",
+];
 
 /// A container.
 pub(crate) struct Azure {
@@ -80,8 +96,14 @@ impl Azure {
                 }
                 Access::Anonymous
             }
-            AzureAccess::Token(_) if container.scheme() != "https" => return Err(Error::PlainToken),
-            AzureAccess::Token(token) => {
+            AzureAccess::Token(_) | AzureAccess::SharedToken(_) if container.scheme() != "https" => {
+                return Err(Error::PlainToken);
+            }
+            AzureAccess::SharedToken(_) if !is_azure(&container) => {
+                let host = container.host_str().unwrap_or_default().to_owned();
+                return Err(Error::ForeignHost { host });
+            }
+            AzureAccess::Token(token) | AzureAccess::SharedToken(token) => {
                 secrets.push(token.clone());
                 Access::Token(token)
             }
@@ -145,11 +167,20 @@ impl Azure {
     }
 }
 
+/// Returns true when Azure itself answers at a URL over TLS.
+fn is_azure(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default();
+    DOMAINS.iter().any(|domain| host.strip_suffix(domain).is_some_and(|account| !account.is_empty()))
+}
+
 fn endpoint(text: &str) -> Result<Url, Error> {
     let refuse = |reason: String| {
-        // Text in front of a query or user info is no secret.
+        // A query holds signatures; user info, in front of the host, passwords.
         let plain = Url::parse(text).map(|url| shown(&url));
-        let endpoint = plain.unwrap_or_else(|_| text.split(['?', '@']).next().unwrap_or_default().to_owned());
+        let endpoint = plain.unwrap_or_else(|_| {
+            let text = text.split(['?', '#']).next().unwrap_or_default();
+            text.rsplit('@').next().unwrap_or_default().to_owned()
+        });
         Error::Endpoint { endpoint, reason }
     };
     let url = Url::parse(text).map_err(|error| refuse(error.to_string()))?;
@@ -157,4 +188,44 @@ fn endpoint(text: &str) -> Result<Url, Error> {
         return Err(refuse("it must be a URL with scheme https or http".to_owned()));
     }
     Ok(url)
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case("https://weir.blob.core.windows.net/", true)]
+    #[case("https://WEIR.dfs.core.windows.net:443", true)]
+    #[case("https://weir.privatelink.blob.core.windows.net", true)]
+    #[case("https://weir.blob.core.chinacloudapi.cn", true)]
+    #[case("https://weir.blob.core.usgovcloudapi.net", true)]
+    #[case("https://weir.z12.blob.storage.azure.net", true)]
+    #[case("https://evil.example", false)]
+    #[case("https://weir.blob.core.windows.net.evil.example", false)]
+    #[case("https://evil.example/weir.blob.core.windows.net", false)]
+    #[case("https://weir.blob.core.windows.net@evil.example", false)]
+    #[case("https://evilblob.core.windows.net", false)]
+    #[case("https://blob.core.windows.net", false)]
+    #[case("https://127.0.0.1", false)]
+    fn shared_tokens_go_to_azure(#[case] endpoint: &str, #[case] goes: bool) {
+        let opened = |access| {
+            let service = AzureService { endpoint: endpoint.to_owned(), access };
+            Azure::open("apps", service, Client::new()).err().map(|error| error.to_string())
+        };
+        let refused = opened(AzureAccess::SharedToken("token".into()));
+        assert_eq!(refused.is_none(), goes, "{refused:?}");
+        assert!(refused.is_none_or(|refused| refused.contains("none of its hosts: use an endpoint such as")));
+        assert_eq!(opened(AzureAccess::Token("token".into())), None, "what a Secret holds may go anywhere");
+    }
+
+    #[rstest]
+    #[case("https://user:hunter2@ho st/a?sig=hunter2")]
+    #[case("ftp://user:hunter2@host/a?sig=hunter2")]
+    fn refused_endpoints(#[case] text: &str) {
+        let error = endpoint(text).unwrap_err().to_string();
+        assert!(error.starts_with("invalid endpoint '") && !error.contains("hunter2"), "{error}");
+    }
 }

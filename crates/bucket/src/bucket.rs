@@ -17,6 +17,9 @@ const USER_AGENT: &str = "flux/v2";
 #[derive(Clone)]
 pub struct Buckets {
     clients: Clients,
+    /// Those of S3. A signature is for one host, so that a request that is led to another one proves nothing there; its session
+    /// token would go along, though.
+    staying: Clients,
 }
 
 /// The service in which a bucket lies, and who asks.
@@ -43,7 +46,7 @@ enum Opened {
 
 impl Default for Buckets {
     fn default() -> Self {
-        Self { clients: Clients::new(USER_AGENT) }
+        Self { clients: Clients::new(USER_AGENT), staying: Clients::without_redirects(USER_AGENT) }
     }
 }
 
@@ -53,11 +56,11 @@ impl Buckets {
     /// # Errors
     /// When the name or the endpoint cannot be used, or the profile's certificates or proxy.
     pub fn open(&self, name: &str, service: Service, http: &Profile) -> Result<Bucket, Error> {
-        let client = self.client(http)?;
+        let client = |clients| client(clients, http);
         let service = match service {
-            Service::S3(service) => Opened::S3(S3::open(name, service, client)?),
-            Service::Gcs(service) => Opened::Gcs(Gcs::open(name, service, client)?),
-            Service::Azure(service) => Opened::Azure(Azure::open(name, service, client)?),
+            Service::S3(service) => Opened::S3(S3::open(name, service, client(&self.staying)?)?),
+            Service::Gcs(service) => Opened::Gcs(Gcs::open(name, service, client(&self.clients)?)?),
+            Service::Azure(service) => Opened::Azure(Azure::open(name, service, client(&self.clients)?)?),
         };
         Ok(Bucket { service })
     }
@@ -74,14 +77,14 @@ impl Buckets {
         http: &Profile,
     ) -> Result<AccessKeys, Error> {
         let http = Profile { secret_bodies: true, ..http.clone() };
-        directory::keys(self.client(&http)?, endpoint, user, password).await
+        directory::keys(client(&self.clients, &http)?, endpoint, user, password).await
     }
+}
 
-    fn client(&self, http: &Profile) -> Result<reqwest::Client, Error> {
-        // Objects are stored as they are, also those that say that they are compressed.
-        let http = Profile { keep_encoding: true, ..http.clone() };
-        Ok(self.clients.get(&http)?)
-    }
+fn client(clients: &Clients, http: &Profile) -> Result<reqwest::Client, Error> {
+    // Objects are stored as they are, also those that say that they are compressed.
+    let http = Profile { keep_encoding: true, ..http.clone() };
+    Ok(clients.get(&http)?)
 }
 
 impl Bucket {

@@ -26,6 +26,15 @@ pub enum Error {
     /// A token that everybody on the way could read.
     #[error("authenticated requests are not permitted for non TLS protected (https) endpoints")]
     PlainToken,
+    /// A token that others share, for a host that is not its issuer's.
+    #[error(
+        "the token of this identity is only sent to Azure's storage, and '{host}' is none of its hosts: use an endpoint \
+         such as https://<account>.blob.core.windows.net, or a Secret with credentials of this server"
+    )]
+    ForeignHost {
+        /// The host.
+        host: String,
+    },
     /// The HTTP client could not be made.
     #[error(transparent)]
     Client(#[from] weir_http::ClientError),
@@ -40,6 +49,8 @@ pub enum Error {
         message: String,
         /// How long it wants to be left alone.
         retry_after: Option<Duration>,
+        /// The region in which it says that the bucket is.
+        region: Option<String>,
     },
     /// No answer, or one that broke off.
     #[error("{method} \"{url}\": {reason}")]
@@ -154,7 +165,11 @@ impl Error {
 
 /// A URL as errors show it (SRC-SCK-11). The question for a bucket's region has a query of ours, which users know from Flux.
 pub(crate) fn shown(url: &Url) -> String {
-    let ours = if url.query() == Some("location=") { "?location=" } else { "" };
+    let ours = match url.query() {
+        Some("location=") => "?location=",
+        Some("location") => "?location",
+        _ => "",
+    };
     weir_http::shown(url) + ours
 }
 

@@ -28,7 +28,7 @@ const MAX_LOCATION_BYTES: usize = 64 * 1024;
 pub struct S3Service {
     /// `host[:port]`.
     pub endpoint: String,
-    /// The bucket's region; asked of the server when there is none.
+    /// The bucket's region; without one it is that of the endpoint's name, or asked of the server.
     pub region: Option<String>,
     /// True when plain HTTP is spoken.
     pub insecure: bool,
@@ -61,25 +61,34 @@ impl S3 {
             .keys
             .iter()
             .flat_map(|keys| std::iter::once(keys.secret.clone()).chain(keys.session_token.clone()));
+        let endpoint = Endpoint::new(&service.endpoint, service.insecure, name)?;
         let region = service.region.filter(|region| !region.is_empty());
-        Ok(Self {
-            sender: Sender::new(client, secrets.collect()),
-            endpoint: Endpoint::new(&service.endpoint, service.insecure, name)?,
-            region,
-            keys: service.keys,
-        })
+        let region = region.or_else(|| endpoint.region().map(str::to_owned));
+        Ok(Self { sender: Sender::new(client, secrets.collect()), endpoint, region, keys: service.keys })
     }
 
-    /// Finds the bucket's region, if it is not known, and the bucket.
+    /// Finds the bucket's region, if it is not known, and the bucket. A region that turns out wrong is replaced by the one that the
+    /// refusal names.
     pub(crate) async fn probe(&mut self) -> Result<(), Error> {
-        if self.region.is_none() {
-            self.region = Some(self.location().await?);
+        if self.region.is_some() {
+            return self.head().await;
         }
+        self.region = Some(self.location().await?);
+        match self.head().await {
+            Err(Error::Refused { region: Some(region), .. }) if self.region.as_ref() != Some(&region) => {
+                self.region = Some(region);
+                self.head().await
+            }
+            answer => answer,
+        }
+    }
+
+    async fn head(&self) -> Result<(), Error> {
         self.sender.send(|| self.request(Method::HEAD, None, &[], None)).await.map(drop)
     }
 
-    /// Returns the region that the server names. An account that may not ask goes on with the default one, and the
-    /// next request shows if that is right.
+    /// Returns the region that the server names, in its answer or its refusal. Where it names none, the next request shows if the
+    /// default one is right.
     async fn location(&self) -> Result<String, Error> {
         #[derive(Deserialize)]
         struct Location {
@@ -89,8 +98,8 @@ impl S3 {
         let make = || self.sign(Request::new(Method::GET, self.endpoint.location()?), DEFAULT_REGION);
         let body = match self.sender.body("location", MAX_LOCATION_BYTES, make).await {
             Ok(body) => body,
-            Err(Error::Refused { code, .. }) if is_about_region(&code) => {
-                return Ok(DEFAULT_REGION.to_owned());
+            Err(Error::Refused { status, code, region, .. }) if is_about_region(status, &code) => {
+                return Ok(region.unwrap_or_else(|| DEFAULT_REGION.to_owned()));
             }
             Err(error) => return Err(error),
         };
@@ -144,7 +153,7 @@ impl S3 {
 }
 
 /// Refusals that do not keep a caller from the bucket itself.
-fn is_about_region(code: &str) -> bool {
+fn is_about_region(status: StatusCode, code: &str) -> bool {
     matches!(code, "AccessDenied" | "AuthorizationHeaderMalformed" | "InvalidRegion")
-        || code == StatusCode::NOT_IMPLEMENTED.as_str()
+        || status == StatusCode::NOT_IMPLEMENTED
 }

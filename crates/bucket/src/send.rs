@@ -20,6 +20,10 @@ const MAX_RETRY_AFTER: Duration = Duration::from_secs(30);
 const MAX_ERROR_BYTES: usize = 64 * 1024;
 /// Characters of a server's words that go into a message.
 const MAX_WORDS: usize = 512;
+/// Header in which S3 names the region of a bucket.
+const REGION: &str = "x-amz-bucket-region";
+/// Bytes of a region's name, which is one part of a host's name.
+const MAX_REGION: usize = 63;
 
 /// Sends requests of one bucket.
 #[derive(Clone)]
@@ -86,11 +90,26 @@ impl Sender {
             return Ok(response);
         }
         let retry_after = weir_http::asked_wait(response.headers());
+        let header =
+            response.headers().get(REGION).and_then(|region| region.to_str().ok()).map(str::to_owned);
         let body = weir_http::read_capped(response, MAX_ERROR_BYTES).await.unwrap_or_default();
-        let Words { code, message } = words(status, &body);
+        let Words { code, message, region } = words(status, &body);
         let message = weir_http::without_secrets(message, &self.secrets).chars().take(MAX_WORDS).collect();
-        Err(Error::Refused { status, code, message, retry_after })
+        let region = Some(region).filter(|region| !region.is_empty()).or(header);
+        Err(Error::Refused {
+            status,
+            code,
+            message,
+            retry_after,
+            region: region.filter(|region| is_region(region)),
+        })
     }
+}
+
+/// Returns true for what may be the name of a region: it becomes part of a host's name.
+fn is_region(text: &str) -> bool {
+    (1..=MAX_REGION).contains(&text.len())
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
 }
 
 /// The error text of a server.
@@ -100,6 +119,8 @@ struct Words {
     code: String,
     #[serde(rename = "Message", default)]
     message: String,
+    #[serde(rename = "Region", default)]
+    region: String,
 }
 
 /// S3 and Azure send it as XML, Google as JSON; the answer to a HEAD has nothing but its status.
@@ -119,14 +140,18 @@ fn words(status: StatusCode, body: &[u8]) -> Words {
     }
     let code = status.as_str().to_owned();
     match serde_json::from_slice(body) {
-        Ok(Google { error: GoogleError { message } }) => Words { code, message },
+        Ok(Google { error: GoogleError { message } }) => Words { code, message, ..Words::default() },
         Err(_) => of_status(status),
     }
 }
 
 /// The words of MinIO's client for an answer without any.
 fn of_status(status: StatusCode) -> Words {
-    let words = |code: &str, message: &str| Words { code: code.to_owned(), message: message.to_owned() };
+    let words = |code: &str, message: &str| Words {
+        code: code.to_owned(),
+        message: message.to_owned(),
+        ..Words::default()
+    };
     match status {
         StatusCode::NOT_FOUND => words("NoSuchKey", "The specified key does not exist."),
         StatusCode::FORBIDDEN => words("AccessDenied", "Access Denied."),

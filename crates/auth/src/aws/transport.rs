@@ -1,5 +1,5 @@
-//! The SDK's requests go out through our clients: they have the object's proxy and authorities, and share the process's
-//! trust store (SRC-PRX-2).
+//! The SDK's requests go out through our clients: they have the object's proxy and share the process's trust store
+//! (SRC-PRX-2).
 
 use std::time::Duration;
 
@@ -11,6 +11,9 @@ use aws_smithy_runtime_api::client::result::ConnectorError;
 use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use aws_smithy_types::body::SdkBody;
 use reqwest::{Client, Method};
+use url::Url;
+
+use crate::rest;
 
 /// Bytes of an answer of the services that issue credentials.
 const MAX_ANSWER: usize = 1 << 20;
@@ -51,8 +54,9 @@ impl HttpConnector for Connector {
 async fn send(client: &Client, request: HttpRequest) -> Result<HttpResponse, ConnectorError> {
     let method = Method::from_bytes(request.method().as_bytes());
     let method = method.map_err(|error| ConnectorError::user(error.into()))?;
+    let url = Url::parse(request.uri()).map_err(|error| ConnectorError::user(error.into()))?;
     let body = request.body().bytes().unwrap_or_default().to_vec();
-    let mut outgoing = client.request(method, request.uri()).body(body);
+    let mut outgoing = way(client, &url)?.request(method, url).body(body);
     for (name, value) in request.headers() {
         outgoing = outgoing.header(name, value);
     }
@@ -69,4 +73,49 @@ async fn send(client: &Client, request: HttpRequest) -> Result<HttpResponse, Con
         }
     }
     Ok(answer)
+}
+
+/// The client for a request. Amazon's services speak TLS. Those of the machine do not: they give out its keys for the Pod's token,
+/// and an object's proxy, which is a tenant's, would read both.
+fn way(client: &Client, url: &Url) -> Result<Client, ConnectorError> {
+    if url.scheme() == "https" {
+        return Ok(client.clone());
+    }
+    rest::machine_client().map_err(|error| ConnectorError::other(error.into(), None))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+mod tests {
+    use axum::Router;
+    use axum::http::HeaderMap;
+    use axum::routing::get;
+    use weir_http::{Clients, Profile};
+    use weir_testkit::{Proxy, Server};
+
+    use super::*;
+
+    /// SRC-SCK-7: the agent of EKS is asked with the Pod's token, in plain text.
+    #[tokio::test]
+    async fn keys_of_the_machine_stay_off_the_proxy() {
+        let agent = get(async |headers: HeaderMap| headers["authorization"].to_str().unwrap().to_owned());
+        let agent = Server::start(Router::new().route("/v1/credentials", agent), None).await.unwrap();
+        let proxy = Proxy::start(&[]).await.unwrap();
+        let address = format!("http://{}", proxy.address()).parse().unwrap();
+        let profile =
+            Profile { proxy: Some(weir_http::Proxy { address, credentials: None }), ..Profile::default() };
+        let client = Clients::new("test").get(&profile).unwrap();
+        let send = async |uri: String| {
+            let mut request = HttpRequest::empty();
+            request.set_uri(uri).unwrap();
+            request.headers_mut().insert("authorization", "token-of-the-pod");
+            super::send(&client, request).await
+        };
+        let answer = send(format!("http://{}/v1/credentials", agent.address())).await.unwrap();
+        assert_eq!(answer.body().bytes(), Some(b"token-of-the-pod".as_slice()));
+        assert_eq!(proxy.requests(), []);
+        // Everything else goes by the proxy, which does not know this host.
+        assert!(send("https://sts.eu-west-1.amazonaws.com/".to_owned()).await.is_err());
+        assert_eq!(proxy.requests()[0].target, "sts.eu-west-1.amazonaws.com:443");
+    }
 }

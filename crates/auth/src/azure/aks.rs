@@ -8,7 +8,7 @@ use secrecy::ExposeSecret;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::{environment, login};
+use super::{login, other_cloud};
 use crate::cluster::{Place, authority, is_same_server};
 use crate::credentials::{Credentials, Login};
 use crate::error::{LoginError, ProviderError};
@@ -162,7 +162,7 @@ impl Aks {
 
 /// The API of the cloud that the environment names.
 fn api() -> String {
-    if let Some(environment) = environment() {
+    if let Some(environment) = other_cloud() {
         return environment.resource_manager_endpoint.trim_end_matches('/').to_owned();
     }
     let authority = std::env::var(AUTHORITY_VARIABLE).unwrap_or_default();

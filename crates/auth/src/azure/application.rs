@@ -85,8 +85,18 @@ impl Application {
         fingerprint(texts.into_iter().chain([proof]))
     }
 
-    /// A token for `scope`.
+    /// A token for `scope`, as a login.
     pub(crate) async fn login(&self, http: &Client, scope: &str) -> Result<Login, ProviderError> {
+        let (token, expires) = self.token(http, scope).await?;
+        Ok(Login::bearer(token, expires))
+    }
+
+    /// A token for `scope`, and its end.
+    pub(crate) async fn token(
+        &self,
+        http: &Client,
+        scope: &str,
+    ) -> Result<(SecretString, SystemTime), ProviderError> {
         let url = self.token_url()?;
         let mut form =
             vec![("grant_type", "client_credentials"), ("client_id", self.client.as_str()), ("scope", scope)];
@@ -106,7 +116,7 @@ impl Application {
         }
         let request = http.post(url).form(&form);
         let answer: Answer = rest::json_hiding("Microsoft", request, std::slice::from_ref(&proof)).await?;
-        Ok(Login::bearer(answer.access_token.into(), rest::in_seconds(answer.expires_in)))
+        Ok((answer.access_token.into(), rest::in_seconds(answer.expires_in)))
     }
 
     fn token_url(&self) -> Result<Url, ProviderError> {

@@ -6,7 +6,7 @@ use reqwest::Client;
 
 use super::{Answer, SCOPES};
 use crate::credentials::Login;
-use crate::error::{ProviderError, words};
+use crate::error::ProviderError;
 use crate::rest;
 
 /// Default host.
@@ -21,13 +21,9 @@ pub(super) struct Metadata {
 }
 
 impl Metadata {
-    /// Asked without proxies: it is on this machine, and not the object's.
     pub(super) fn new() -> Result<Self, ProviderError> {
-        let client = weir_http::client_builder().no_proxy().timeout(TIMEOUT).build();
-        let unusable =
-            |error| ProviderError::Unusable { what: "client of the metadata server", reason: words(&error) };
         let host = std::env::var(HOST_VARIABLE).unwrap_or_else(|_| HOST.to_owned());
-        Ok(Self { client: client.map_err(unusable)?, base: format!("http://{host}/computeMetadata/v1") })
+        Ok(Self { client: rest::machine_client()?, base: format!("http://{host}/computeMetadata/v1") })
     }
 
     /// A token of the machine's, or the pod's, own service account.
@@ -60,6 +56,6 @@ impl Metadata {
     }
 
     fn get(&self, path: &str) -> reqwest::RequestBuilder {
-        self.client.get(format!("{}/{path}", self.base)).header("metadata-flavor", "Google")
+        self.client.get(format!("{}/{path}", self.base)).timeout(TIMEOUT).header("metadata-flavor", "Google")
     }
 }

@@ -10,6 +10,10 @@ const IN_PATH: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.'
 const IN_QUERY: AsciiSet = IN_PATH.add(b'/');
 const AMAZON: &str = "s3.amazonaws.com";
 const GOOGLE: &str = "storage.googleapis.com";
+/// Domain of the hosts of Aliyun, which take no other way to a bucket.
+const ALIYUN: &str = ".aliyuncs.com";
+/// Starts of Amazon's hosts, before the region; longer ones first.
+const AMAZON_STARTS: [&str; 5] = ["s3-fips.dualstack.", "s3-fips.", "s3.dualstack.", "s3.", "s3-"];
 /// Lengths of bucket names, in bytes.
 const NAME_LENGTHS: std::ops::RangeInclusive<usize> = 3..=63;
 
@@ -39,7 +43,7 @@ impl Endpoint {
         check_name(bucket)?;
         let host = base.host_str().unwrap_or_default();
         // A certificate for *.host does not cover a name with a dot in it.
-        let has_names = is_amazon(host) || host == GOOGLE;
+        let has_names = is_amazon(host) || host == GOOGLE || host.ends_with(ALIYUN);
         let is_name = !bucket.contains([':', '_']) && (insecure || !bucket.contains('.'));
         Ok(Self { base, bucket: bucket.to_owned(), is_virtual: has_names && is_name })
     }
@@ -49,11 +53,15 @@ impl Endpoint {
         self.base.host_str() == Some(GOOGLE)
     }
 
-    /// Returns the URL of the bucket's region.
+    /// Returns the region that the name of one of Amazon's hosts holds.
+    pub(super) fn region(&self) -> Option<&str> {
+        region_of(self.base.host_str()?)
+    }
+
+    /// Returns the URL of the bucket's region. The two forms of its query are those of MinIO's client.
     pub(super) fn location(&self) -> Result<Url, Error> {
-        let mut url = self.base.clone();
-        url.set_path(&format!("/{}/", self.bucket));
-        url.set_query(Some("location="));
+        let mut url = self.url(super::DEFAULT_REGION, None, &[])?;
+        url.set_query(Some(if self.is_virtual { "location" } else { "location=" }));
         Ok(url)
     }
 
@@ -82,9 +90,26 @@ impl Endpoint {
 
 /// Returns true when a host is one of Amazon's own.
 fn is_amazon(host: &str) -> bool {
-    let host = host.strip_suffix(".cn").unwrap_or(host);
-    let Some(name) = host.strip_suffix(".amazonaws.com") else { return false };
-    name == "s3" || name.starts_with("s3.") || name.starts_with("s3-")
+    amazon_name(host).is_some_and(|name| name == "s3" || name.starts_with("s3.") || name.starts_with("s3-"))
+}
+
+/// Returns a host's name within Amazon's domains.
+fn amazon_name(host: &str) -> Option<&str> {
+    host.strip_suffix(".cn").unwrap_or(host).strip_suffix(".amazonaws.com")
+}
+
+/// Returns the region in the name of one of Amazon's hosts, interface endpoints of a private network included.
+fn region_of(host: &str) -> Option<&str> {
+    let name = amazon_name(host)?;
+    let region = match name.strip_suffix(".vpce") {
+        Some(private) => private.rsplit_once(".s3.")?.1,
+        None => AMAZON_STARTS.iter().find_map(|start| name.strip_prefix(start))?,
+    };
+    // Other hosts have names of that kind too: `s3-external-1`, `s3-accelerate`.
+    let is_region = region.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+        && region.matches('-').count() >= 2
+        && region.ends_with(|last: char| last.is_ascii_digit());
+    is_region.then_some(region)
 }
 
 /// The rules of MinIO's client, in its words. They also keep a name from being a path.
@@ -129,6 +154,23 @@ mod tests {
     fn urls(#[case] host: &str, #[case] bucket: &str, #[case] key: Option<&str>, #[case] url: &str) {
         let endpoint = Endpoint::new(host, true, bucket).unwrap();
         assert_eq!(endpoint.url("eu-west-1", key, &[]).unwrap().as_str(), url);
+    }
+
+    #[rstest]
+    #[case("s3.eu-west-1.amazonaws.com", Some("eu-west-1"))]
+    #[case("s3-eu-west-1.amazonaws.com", Some("eu-west-1"))]
+    #[case("s3.dualstack.eu-west-1.amazonaws.com", Some("eu-west-1"))]
+    #[case("s3-fips.us-gov-west-1.amazonaws.com", Some("us-gov-west-1"))]
+    #[case("s3-fips.dualstack.us-gov-west-1.amazonaws.com", Some("us-gov-west-1"))]
+    #[case("s3.cn-north-1.amazonaws.com.cn", Some("cn-north-1"))]
+    #[case("bucket.vpce-0e25-x.s3.us-east-1.vpce.amazonaws.com", Some("us-east-1"))]
+    #[case("s3.amazonaws.com", None)]
+    #[case("s3-external-1.amazonaws.com", None)]
+    #[case("s3-accelerate.amazonaws.com", None)]
+    #[case("s3.eu-west-1.example.com", None)]
+    #[case("minio.minio.svc", None)]
+    fn regions_in_names(#[case] host: &str, #[case] region: Option<&str>) {
+        assert_eq!(Endpoint::new(host, false, "apps").unwrap().region(), region);
     }
 
     #[test]

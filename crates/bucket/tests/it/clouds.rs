@@ -4,14 +4,21 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{Request, State};
+use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use parking_lot::Mutex;
+use rstest::rstest;
 use weir_bucket::{AccessKeys, Bucket, Buckets, GcsService, S3Service, Service};
 use weir_http::{Profile, Proxy};
 use weir_testkit::{Identity, Server};
 
-const NAMES: [&str; 3] =
-    ["apps.s3.eu-west-1.amazonaws.com", "apps.storage.googleapis.com", "storage.googleapis.com"];
+const NAMES: [&str; 5] = [
+    "apps.s3.amazonaws.com",
+    "apps.s3.eu-west-1.amazonaws.com",
+    "apps.oss-cn-hangzhou.aliyuncs.com",
+    "apps.storage.googleapis.com",
+    "storage.googleapis.com",
+];
 
 struct Clouds {
     _server: Server,
@@ -59,6 +66,20 @@ async fn answer(State(asked): State<Asked>, request: Request) -> Response {
         assert_eq!(request.headers()["authorization"], "Bearer token");
         return r#"{"items":[{"name":"a","etag":"CJ=","size":"1","generation":"7"}]}"#.into_response();
     }
+    if query == "location" {
+        return match host.as_str() {
+            "apps.s3.amazonaws.com" => (
+                StatusCode::FORBIDDEN,
+                "<Error><Code>AccessDenied</Code><Message>no</Message><Region>eu-west-1</Region></Error>",
+            )
+                .into_response(),
+            _ => "<LocationConstraint>oss-cn-hangzhou</LocationConstraint>".into_response(),
+        };
+    }
+    if host.contains("eu-west-1") {
+        let authorization = request.headers()["authorization"].to_str().unwrap();
+        assert!(authorization.contains("/eu-west-1/s3/aws4_request"), "{authorization}");
+    }
     match (query.contains("list-type=2"), query.contains("marker=a")) {
         (true, _) => page(false, "amazon").into_response(),
         (false, false) => page(true, "a").into_response(),
@@ -85,6 +106,31 @@ async fn amazon_names_its_buckets() {
     assert_eq!(keys(&mut bucket).await, ["amazon"]);
     let host = "apps.s3.eu-west-1.amazonaws.com";
     assert_eq!(*clouds.asked.lock(), [format!("HEAD {host}/"), format!("GET {host}/")]);
+}
+
+/// Where the name of the endpoint holds the region, nobody is asked for it; else the refusal of the question names it too.
+#[rstest]
+#[case("s3.eu-west-1.amazonaws.com", &[])]
+#[case("s3.amazonaws.com", &["GET apps.s3.amazonaws.com/"])]
+#[tokio::test]
+async fn amazon_tells_the_region(#[case] endpoint: &str, #[case] question: &[&str]) {
+    let clouds = Clouds::start().await;
+    let mut bucket = clouds.open(s3(endpoint, ""));
+    assert_eq!(keys(&mut bucket).await, ["amazon"]);
+    let host = "apps.s3.eu-west-1.amazonaws.com";
+    let found = [format!("HEAD {host}/"), format!("GET {host}/")];
+    let expected: Vec<_> = question.iter().map(|line| (*line).to_owned()).chain(found).collect();
+    assert_eq!(*clouds.asked.lock(), expected);
+}
+
+/// OSS refuses to be asked by path, also for the region.
+#[tokio::test]
+async fn aliyun_names_its_buckets() {
+    let clouds = Clouds::start().await;
+    let mut bucket = clouds.open(s3("oss-cn-hangzhou.aliyuncs.com", ""));
+    assert_eq!(keys(&mut bucket).await, ["amazon"]);
+    let host = "apps.oss-cn-hangzhou.aliyuncs.com";
+    assert_eq!(*clouds.asked.lock(), ["GET", "HEAD", "GET"].map(|method| format!("{method} {host}/")));
 }
 
 #[tokio::test]

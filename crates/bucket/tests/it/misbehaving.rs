@@ -13,7 +13,7 @@ use axum::routing::get;
 use futures::stream;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::task::JoinSet;
-use weir_bucket::{AzureAccess, AzureService, Buckets, Error, Object, Service};
+use weir_bucket::{AccessKeys, AzureAccess, AzureService, Buckets, Error, Object, S3Service, Service};
 use weir_http::Profile;
 
 use crate::{content, s3};
@@ -38,9 +38,16 @@ async fn serve() -> (String, Requests, JoinSet<()>) {
 async fn bucket(State(requests): State<Requests>, Path(name): Path<String>, request: Request) -> Response {
     let count = requests.fetch_add(1, Ordering::SeqCst);
     if request.uri().query() == Some("location=") {
-        return "<LocationConstraint/>".into_response();
+        return match name.as_str() {
+            "unasked" => refuse(StatusCode::NOT_IMPLEMENTED, "NotImplemented"),
+            _ => "<LocationConstraint/>".into_response(),
+        };
     }
     match name.as_str() {
+        "moved" if !is_signed_for(&request, "eu-west-1") => {
+            (StatusCode::BAD_REQUEST, [("x-amz-bucket-region", "eu-west-1")]).into_response()
+        }
+        "lost" => (StatusCode::BAD_REQUEST, [("x-amz-bucket-region", "evil.example/")]).into_response(),
         "busy" if count < 3 => (StatusCode::SERVICE_UNAVAILABLE, [(header::RETRY_AFTER, "1")]).into_response(),
         "down" => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
         "denied" => StatusCode::FORBIDDEN.into_response(),
@@ -52,9 +59,22 @@ async fn bucket(State(requests): State<Requests>, Path(name): Path<String>, requ
         "endless" => "<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>t</NextContinuationToken>\
                       <Contents><Key>a</Key></Contents></ListBucketResult>".into_response(),
         "bomb" => without_end("<Contents>"),
-        "astray" => (StatusCode::TEMPORARY_REDIRECT, [(header::LOCATION, "http://127.0.0.1:1/")]).into_response(),
+        "astray" => {
+            // The same server by another name.
+            let host = request.headers()[header::HOST].to_str().unwrap().replace("127.0.0.1", "localhost");
+            (StatusCode::TEMPORARY_REDIRECT, [(header::LOCATION, format!("http://{host}/other/"))]).into_response()
+        }
         _ => "<ListBucketResult/>".into_response(),
     }
+}
+
+fn is_signed_for(request: &Request, region: &str) -> bool {
+    let authorization = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+    authorization.is_some_and(|value| value.contains(&format!("/{region}/s3/aws4_request")))
+}
+
+fn refuse(status: StatusCode, code: &str) -> Response {
+    (status, format!("<Error><Code>{code}</Code><Message>{code}</Message></Error>")).into_response()
 }
 
 fn without_end(text: &str) -> Response {
@@ -136,9 +156,28 @@ async fn listings_end() {
 
 #[tokio::test]
 async fn redirects_do_not_lead_credentials_astray() {
-    let (address, _, _tasks) = serve().await;
-    let error = s3(&address, "astray", Some(("AKID", "hunter2"))).list("", 10).await.unwrap_err();
-    assert!(matches!(error, Error::Transport { .. }), "{error}");
+    let (address, requests, _tasks) = serve().await;
+    // reqwest does not know the session token as a credential.
+    let keys = AccessKeys { id: "AKID".to_owned(), secret: "s".into(), session_token: Some("t".into()) };
+    let service = S3Service { endpoint: address, region: None, insecure: true, keys: Some(keys) };
+    let bucket = Buckets::default().open("astray", Service::S3(service), &Profile::default()).unwrap();
+    let error = bucket.list("", 10).await.unwrap_err();
+    assert!(matches!(error, Error::Refused { status: StatusCode::TEMPORARY_REDIRECT, .. }), "{error}");
+    assert_eq!(requests.load(Ordering::SeqCst), 1);
+}
+
+/// A refusal may say where the bucket is; the answer to a HEAD has nothing but headers.
+#[tokio::test]
+async fn the_region_of_a_refusal_is_tried() {
+    let (address, requests, _tasks) = serve().await;
+    let keys = Some(("AKID", "hunter2"));
+    let mut bucket = s3(&address, "moved", keys);
+    assert!(bucket.exists().await.unwrap());
+    assert_eq!(bucket.list("", 10).await.unwrap(), []);
+    assert_eq!(requests.load(Ordering::SeqCst), 4, "location, twice the bucket, listing");
+    let error = s3(&address, "lost", keys).exists().await.unwrap_err();
+    assert!(matches!(error, Error::Refused { region: None, .. }), "{error:?}");
+    assert!(s3(&address, "unasked", keys).exists().await.unwrap(), "the default region is right");
 }
 
 #[tokio::test]

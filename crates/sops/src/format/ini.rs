@@ -82,10 +82,9 @@ impl Reader<'_> {
             }
         }
         let mut line = line.trim().to_owned();
-        while line.ends_with('\\') {
-            line.pop();
-            let Some((_, next)) = self.lines.next() else { break };
-            line.push_str(next.trim());
+        if line.ends_with('\\') {
+            self.continue_value(&mut line);
+            return Ok(line);
         }
         if let Some(at) = line.find(['#', ';']) {
             self.comment.push_str(line.get(at..).unwrap_or_default());
@@ -99,6 +98,19 @@ impl Reader<'_> {
             }
         }
         Ok(line.to_owned())
+    }
+
+    /// Appends the lines that follow a value with a backslash at its end. Such a value is taken as it stands: quotes stay, and no
+    /// comment ends it.
+    fn continue_value(&mut self, value: &mut String) {
+        while value.ends_with('\\') {
+            value.pop();
+            let next = self.lines.next().map_or("", |(_, line)| line.trim());
+            if next.is_empty() {
+                return;
+            }
+            value.push_str(next);
+        }
     }
 
     /// Reads lines up to the closing quote.
@@ -194,7 +206,9 @@ fn put_keys(members: &[Member], out: &mut String) -> Result<(), FormatError> {
         }
         comment.into_iter().for_each(|comment| put_comment(comment, out));
         let text = super::plain_text(value);
-        out.push_str(&format!("{:width$} = ", written(key)));
+        let key = written(key);
+        // The column counts bytes, so that keys with letters beyond ASCII are not in it.
+        out.push_str(&format!("{key}{:1$} = ", "", width.saturating_sub(key.len())));
         let quote = if text.contains(['\n', '`']) {
             "\"\"\""
         } else if text.contains(['#', ';']) {
@@ -209,4 +223,33 @@ fn put_keys(members: &[Member], out: &mut String) -> Result<(), FormatError> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+mod tests {
+    use super::*;
+
+    fn rewritten(text: &str) -> String {
+        let tree = read(text).unwrap();
+        String::from_utf8(write(tree.first().unwrap()).unwrap().to_vec()).unwrap()
+    }
+
+    /// As ini.v1 writes it: the name of a generated ConfigMap depends on each blank.
+    #[test]
+    fn columns_are_bytes() {
+        assert_eq!(rewritten("[s]\né = x\nabc = y\n"), "[s]\né  = x\nabc = y\n");
+        assert_eq!(rewritten("[s]\né = x\na = y\n"), "[s]\né = x\na  = y\n");
+    }
+
+    #[test]
+    fn values_that_go_on_are_taken_as_they_are() {
+        let value = |text: &str| rewritten(&format!("[s]\nk = {text}\nl = m\n"));
+        assert_eq!(value("a \\\n  b # c"), "[s]\nk = `a b # c`\nl = m\n");
+        assert_eq!(value("\"a \\\nb\""), "[s]\nk = \"a b\"\nl = m\n");
+        assert_eq!(value("a\\\nb\\\nc"), "[s]\nk = abc\nl = m\n");
+        // Nothing follows: the line is over, also if one more backslash stands there.
+        assert_eq!(value("a\\\\\n"), "[s]\nk = a\\\nl = m\n");
+        assert_eq!(value("a # b"), "[s]\n; b\nk = a\nl = m\n");
+    }
 }

@@ -72,7 +72,7 @@ fn secret_failure(what: &str, error: &ReadError) -> Failure {
 /// client.
 fn confirm_failure(name: &str, error: &Error) -> Failure {
     match error {
-        Error::Endpoint { .. } => decide::unauthenticated(error.to_string()),
+        Error::Endpoint { .. } | Error::ForeignHost { .. } => decide::unauthenticated(error.to_string()),
         _ => decide::failed(format!("failed to confirm existence of '{name}' bucket: {error}")),
     }
 }

@@ -27,7 +27,7 @@ impl Login<'_> {
                     }
                     login => {
                         let login = self.issued(ready(login)).await?;
-                        AzureAccess::Token(token_of(&login))
+                        AzureAccess::SharedToken(token_of(&login))
                     }
                 }
             }
@@ -37,7 +37,11 @@ impl Login<'_> {
 
     async fn azure_secret(&self, data: &SecretData) -> Result<AzureAccess, Failure> {
         if let Some(login) = BucketLogin::azure(data) {
-            return Ok(AzureAccess::Token(self.token(&login).await?));
+            let token = self.token(&login).await?;
+            return Ok(match login.is_of_machine() {
+                true => AzureAccess::SharedToken(token),
+                false => AzureAccess::Token(token),
+            });
         }
         if let Some(key) = self.hidden("accountKey") {
             return Ok(AzureAccess::AccountKey(key));
