@@ -3,7 +3,6 @@
 mod cluster_flags;
 mod kubeconfig;
 mod namespace;
-mod proxy;
 mod throttle;
 
 use clap::Args;
@@ -22,7 +21,7 @@ use crate::error::{Error, chain};
 #[command(next_help_heading = "Global flags")]
 pub(crate) struct Global {
     /// Namespace of the request (default "flux-system", or $WEIR_SYSTEM_NAMESPACE, $FLUX_SYSTEM_NAMESPACE).
-    #[arg(short, long, global = true)]
+    #[arg(short, long, global = true, allow_hyphen_values = true)]
     namespace: Option<String>,
     /// Use the namespace of the kubeconfig's context when --namespace is not given.
     #[arg(long, global = true, hide_short_help = true)]

@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use kube::Config;
-use kube::config::{ExecInteractiveMode, KubeConfigOptions, Kubeconfig};
+use kube::config::{ExecInteractiveMode, InClusterError, KubeConfigOptions, Kubeconfig, KubeconfigError};
 use secrecy::{ExposeSecret, SecretString};
+use weir_runtime::client;
 
+use super::kubeconfig;
 use super::throttle::{Pace, Throttle};
-use super::{kubeconfig, proxy};
 use crate::error::{Error, chain};
 
 /// Largest file read for a flag, in bytes: token files have about one KiB.
@@ -104,36 +105,31 @@ impl ClusterFlags {
         Ok(found)
     }
 
-    /// The configuration that the flags make of a kubeconfig.
+    /// The configuration that the flags make of a kubeconfig. Where nothing is chosen, it is that of the Pod, if this is one.
     pub(crate) fn config(&self, kubeconfig: Option<&Kubeconfig>) -> Result<Config, Error> {
-        let is_in_pod = kubeconfig.is_none() && self.server.is_none();
-        let mut config = match kubeconfig {
-            Some(file) => {
-                let options = KubeConfigOptions {
-                    context: self.context.clone(),
-                    cluster: self.cluster.clone(),
-                    user: self.user.clone(),
-                };
-                kubeconfig::config(file, &options)?
-            }
-            None => match &self.server {
-                Some(server) => Config::new(server.clone()),
-                None => Config::incluster().map_err(|error| {
-                    let reason = format!(
-                        "no kubeconfig at {}, and not in a Pod: {}",
-                        kubeconfig::places(),
-                        chain(&error)
-                    );
-                    Error::KubeConfig(reason)
-                })?,
-            },
+        let (none, change) = (Kubeconfig::default(), |config: &mut Config| self.change(config));
+        let file = kubeconfig.unwrap_or(&none);
+        if !self.has_choice(file) {
+            let mut config = Config::incluster().map_err(|error| no_cluster(file, &error))?;
+            change(&mut config);
+            return Ok(config);
+        }
+        let options = KubeConfigOptions {
+            context: self.context.clone(),
+            cluster: self.cluster.clone(),
+            user: self.user.clone(),
         };
-        self.override_connection(&mut config);
-        self.override_identity(&mut config);
-        if config.proxy_url.is_none() && !is_in_pod {
-            config.proxy_url = proxy::of_environment(&config.cluster_url);
+        let mut config = kubeconfig::config(file, &options, self.server.as_ref(), change)?;
+        if config.proxy_url.is_none() {
+            config.proxy_url = client::proxy_of_environment(&config.cluster_url);
         }
         Ok(config)
+    }
+
+    /// Returns true when a flag or the kubeconfig says which cluster is meant, or as whom.
+    fn has_choice(&self, file: &Kubeconfig) -> bool {
+        let is_flagged = [&self.context, &self.cluster, &self.user].into_iter().any(Option::is_some);
+        is_flagged || self.server.is_some() || file.current_context.as_ref().is_some_and(|it| !it.is_empty())
     }
 
     /// The pace of requests.
@@ -173,10 +169,13 @@ impl ClusterFlags {
         context.context.as_ref()?.namespace.clone().filter(|namespace| !namespace.is_empty())
     }
 
+    /// Changes what a kubeconfig says to what the flags say.
+    fn change(&self, config: &mut Config) {
+        self.override_connection(config);
+        self.override_identity(config);
+    }
+
     fn override_connection(&self, config: &mut Config) {
-        if let Some(server) = &self.server {
-            config.cluster_url = server.clone();
-        }
         if let Some(name) = &self.tls_server_name {
             config.tls_server_name = Some(name.clone());
         }
@@ -217,6 +216,15 @@ impl ClusterFlags {
             extra.entry(key.clone()).or_default().push(value.clone());
         }
     }
+}
+
+/// Returns the reason for which no cluster is known: none is chosen, and this is no Pod.
+fn no_cluster(file: &Kubeconfig, error: &InClusterError) -> Error {
+    let is_empty = file.contexts.is_empty() && file.clusters.is_empty() && file.auth_infos.is_empty();
+    Error::KubeConfig(match is_empty {
+        true => format!("no kubeconfig at {}, and not in a Pod: {}", kubeconfig::places(), chain(error)),
+        false => chain(&KubeconfigError::CurrentContextNotSet),
+    })
 }
 
 fn pair(text: &str) -> Result<(String, String), String> {

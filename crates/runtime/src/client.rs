@@ -2,6 +2,8 @@
 //! paths that it means.
 
 mod confined;
+pub mod kubeconfig;
+mod proxy;
 mod transport;
 
 use std::task::{Context, Poll};
@@ -12,6 +14,7 @@ use kube::client::Body;
 use tower::{Layer, Service};
 
 use self::confined::Confining;
+pub use self::proxy::of_environment as proxy_of_environment;
 pub use self::transport::{Transport, builder, over, tcp};
 use crate::metrics::RequestMetrics;
 

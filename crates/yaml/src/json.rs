@@ -4,7 +4,7 @@ use serde_json::{Map as JsonMap, Number, Value as Json};
 
 use crate::emit::{non_finite_name, pad};
 use crate::value::format_json_float;
-use crate::{Entry, Node, Scalar, Value, YamlError};
+use crate::{Entry, Node, Scalar, Value, YamlError, yaml11_value};
 
 impl Node {
     /// The node as typed JSON, keys in file order (KZ-1419).
@@ -12,13 +12,27 @@ impl Node {
     /// # Errors
     /// A scalar does not fit its tag, or a number is not finite.
     pub fn to_json(&self) -> Result<Json, YamlError> {
+        self.json(Scalar::value)
+    }
+
+    /// As [`Node::to_json`], with scalars read as YAML 1.1 reads them: `yes` and `on` are booleans. Keys stay as they are written.
+    ///
+    /// # Errors
+    /// A number is not finite.
+    pub fn to_json_of_yaml11(&self) -> Result<Json, YamlError> {
+        self.json(|scalar| Ok(yaml11_value(scalar)))
+    }
+
+    fn json(&self, read: fn(&Scalar) -> Result<Value<'_>, YamlError>) -> Result<Json, YamlError> {
         Ok(match self {
-            Self::Scalar(scalar) => scalar_json(scalar)?,
-            Self::Seq(items) => Json::Array(items.iter().map(Self::to_json).collect::<Result<_, _>>()?),
+            Self::Scalar(scalar) => scalar_json(read(scalar)?)?,
+            Self::Seq(items) => {
+                Json::Array(items.iter().map(|item| item.json(read)).collect::<Result<_, _>>()?)
+            }
             Self::Map(map) => {
                 let mut object = JsonMap::with_capacity(map.len());
                 for (key, value) in map.iter() {
-                    object.insert(key.to_owned(), value.to_json()?);
+                    object.insert(key.to_owned(), value.json(read)?);
                 }
                 Json::Object(object)
             }
@@ -107,8 +121,8 @@ fn sorted(entries: &[Entry]) -> Vec<&Entry> {
     sorted
 }
 
-fn scalar_json(scalar: &Scalar) -> Result<Json, YamlError> {
-    Ok(match scalar.value()? {
+fn scalar_json(value: Value<'_>) -> Result<Json, YamlError> {
+    Ok(match value {
         Value::Null => Json::Null,
         Value::Bool(value) => Json::Bool(value),
         Value::Int(value) => Json::from(value),

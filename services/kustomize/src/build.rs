@@ -22,7 +22,7 @@ use weir_ssa::{Manifest, MetadataField};
 
 pub(crate) use self::document::selector;
 pub use self::generate::Error as GenerateError;
-pub use self::substitute::{to_json, to_yaml};
+pub use self::substitute::to_yaml;
 use crate::decryption::{self, Decryption, decrypt_files, decrypt_object};
 use crate::variables::{self, Variables};
 

@@ -7,7 +7,6 @@ use kube::ResourceExt;
 use kube::api::{Api, DynamicObject};
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use weir_kustomize_controller::build::to_json;
 use weir_yaml::{Limits, Source, parse_first_document};
 
 use crate::cluster::Cluster;
@@ -100,7 +99,8 @@ fn parse(text: &str) -> Result<Value, String> {
     let source =
         Source::read("values", text.as_bytes().to_vec(), &limits).map_err(|error| error.to_string())?;
     let document = parse_first_document(&source, &limits).map_err(|error| error.to_string())?;
-    match document.map(|document| to_json(&document)) {
+    let values = document.map(|document| document.to_json_of_yaml11()).transpose();
+    match values.map_err(|error| error.to_string())? {
         None | Some(Value::Null) => Ok(Value::Object(Map::new())),
         Some(values @ Value::Object(_)) => Ok(values),
         Some(_) => Err("the values are no mapping".to_owned()),

@@ -6,7 +6,6 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use weir_http::{Clients, Profile};
-use weir_kustomize_controller::build::to_json;
 use weir_yaml::{Limits, Source, parse_first_document};
 
 use crate::environment;
@@ -131,8 +130,9 @@ impl Catalog {
         let source = Source::file(file, String::from_utf8_lossy(&text).into_owned());
         let document =
             parse_first_document(&source, &Limits::default()).map_err(|error| error.to_string())?;
-        let document = document.map(|document| to_json(&document)).unwrap_or_default();
-        serde_json::from_value(document).map_err(|error| error.to_string())
+        let document = document.map(|document| document.to_json_of_yaml11()).transpose();
+        let document = document.map_err(|error| error.to_string())?;
+        serde_json::from_value(document.unwrap_or_default()).map_err(|error| error.to_string())
     }
 
     async fn get(&self, url: &str) -> Result<reqwest::Response, String> {

@@ -11,7 +11,6 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use tar::Archive;
 use tempfile::NamedTempFile;
-use weir_kustomize_controller::build::to_json;
 use weir_yaml::{Limits, Source, parse_first_document};
 use zip::ZipReadOptions;
 use zip::read::Config;
@@ -164,7 +163,7 @@ pub(super) fn version(folder: &Path, name: &str) -> Option<String> {
     let path = record_path(folder, name);
     let text = path.is_file().then(|| input::text(&path).ok()).flatten()?;
     let document = parse_first_document(&Source::file(name, text), &Limits::default()).ok().flatten()?;
-    to_json(&document).get("version").and_then(Value::as_str).map(str::to_owned)
+    document.to_json_of_yaml11().ok()?.get("version").and_then(Value::as_str).map(str::to_owned)
 }
 
 fn record_path(folder: &Path, name: &str) -> PathBuf {

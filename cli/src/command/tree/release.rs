@@ -11,7 +11,6 @@ use kube::ResourceExt;
 use kube::api::{Api, DynamicObject, ListParams};
 use serde::Deserialize;
 use serde_json::Value;
-use weir_kustomize_controller::build::to_json;
 use weir_ssa::{Manifest, Mapper, ObjectId};
 use weir_yaml::{Limits, Source, parse_documents};
 
@@ -142,7 +141,7 @@ fn documents(manifest: &str) -> Result<Vec<Manifest>, weir_yaml::YamlError> {
     let source = Source::read("manifest", manifest.as_bytes().to_vec(), &limits)?;
     let mut objects = Vec::new();
     for document in parse_documents(&source, &limits)? {
-        let object = to_json(&document);
+        let object = document.to_json_of_yaml11()?;
         match object.get("items").and_then(Value::as_array) {
             Some(items) => {
                 objects.extend(items.iter().filter_map(|item| Manifest::try_from(item.clone()).ok()))

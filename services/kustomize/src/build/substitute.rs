@@ -1,9 +1,9 @@
 //! Substitution in one built object: over its YAML, which is read anew as YAML 1.1 (KS-SUB-1, KS-SUB-9).
 
-use serde_json::{Map, Number, Value};
+use serde_json::Value;
 use weir_api::kustomize::KustomizationSpec;
 use weir_envsubst::Unset;
-use weir_yaml::{Limits, Node, Source, YamlError, emit, parse_first_document, sort_keys, yaml11_value};
+use weir_yaml::{Limits, Node, Source, YamlError, emit, parse_first_document, sort_keys};
 
 use crate::cluster::GROUP;
 use crate::variables::{self, Variables};
@@ -67,7 +67,7 @@ fn is_disabled(object: &Value) -> bool {
 fn read_again(text: String) -> Result<(Value, String), Error> {
     let source = Source::file("", text);
     let node = parse_first_document(&source, &Limits::default())?;
-    let object = node.map_or(Value::Null, |node| to_json(&node));
+    let object = node.map_or(Ok(Value::Null), |node| node.to_json_of_yaml11())?;
     let yaml = to_yaml(&object)?;
     Ok((object, yaml))
 }
@@ -80,25 +80,6 @@ pub fn to_yaml(object: &Value) -> Result<String, YamlError> {
     let mut yaml = String::new();
     emit(&to_node(object), &mut yaml)?;
     Ok(yaml)
-}
-
-/// A document as JSON, read as YAML 1.1, where `yes` and `on` are booleans.
-pub fn to_json(node: &Node) -> Value {
-    match node {
-        Node::Seq(items) => Value::Array(items.iter().map(to_json).collect()),
-        Node::Map(map) => {
-            let entries = map.iter().map(|(key, value)| (key.to_owned(), to_json(value)));
-            Value::Object(entries.collect::<Map<_, _>>())
-        }
-        Node::Scalar(scalar) => match yaml11_value(scalar) {
-            weir_yaml::Value::Null => Value::Null,
-            weir_yaml::Value::Bool(value) => Value::Bool(value),
-            weir_yaml::Value::Int(value) => value.into(),
-            weir_yaml::Value::Uint(value) => value.into(),
-            weir_yaml::Value::Float(value) => Number::from_f64(value).map_or(Value::Null, Value::Number),
-            weir_yaml::Value::Str(text) => Value::String(text.into_owned()),
-        },
-    }
 }
 
 /// The order of keys is that of the reference's output, so that digests in the history agree.

@@ -7,12 +7,13 @@ use std::time::{Duration, Instant};
 use http::header::AUTHORIZATION;
 use kube::Client;
 use kube::client::Body;
-use kube::config::{Config, KubeConfigOptions, Kubeconfig};
+use kube::config::{KubeConfigOptions, Kubeconfig};
 use parking_lot::Mutex;
 use tower::BoxError;
 use tower::buffer::BufferLayer;
 use tower::filter::AsyncFilterLayer;
 use tower::timeout::TimeoutLayer;
+use weir_runtime::client::proxy_of_environment;
 
 use super::entrance::Entrance;
 use super::pinned;
@@ -33,12 +34,10 @@ const ASKING: Duration = Duration::from_secs(1);
 
 /// Makes a client of a kubeconfig that was cleaned; it gives up silent servers. Requests carry the token of the entrance, if
 /// there is one.
-pub(super) async fn client(
-    kubeconfig: Kubeconfig,
-    entrance: Option<Arc<Entrance>>,
-) -> Result<Client, String> {
-    let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
+pub(super) fn client(kubeconfig: Kubeconfig, entrance: Option<Arc<Entrance>>) -> Result<Client, String> {
+    let config = weir_runtime::client::kubeconfig::config(&kubeconfig, &KubeConfigOptions::default());
     let mut config = config.map_err(|error| error.to_string())?;
+    config.proxy_url = config.proxy_url.or_else(|| proxy_of_environment(&config.cluster_url));
     config.connect_timeout = Some(CONNECT);
     let builder = match pinned::builder(&config)? {
         Some(builder) => builder,

@@ -64,7 +64,7 @@ impl Clusters {
             (Some(secret), _) => {
                 let bytes =
                     kubeconfig_of(&secret.name, secret.key.as_deref(), &key.namespace, secrets).await?;
-                self.by_secret(key, &bytes).await
+                self.by_secret(key, &bytes)
             }
             (None, Some(config_map)) => self.by_config_map(key, &config_map.name).await,
             (None, None) => Err("spec.kubeConfig names neither a Secret nor a ConfigMap".to_owned()),
@@ -79,10 +79,10 @@ impl Clusters {
             kept.inspect(|kept| kept.renew(&entrance));
             return Ok(known);
         }
-        self.make(key, fingerprint, kubeconfig, Some(Arc::new(entrance))).await
+        self.make(key, fingerprint, kubeconfig, Some(Arc::new(entrance)))
     }
 
-    async fn by_secret(&self, key: &ObjectKey, bytes: &[u8]) -> Result<Cluster, String> {
+    fn by_secret(&self, key: &ObjectKey, bytes: &[u8]) -> Result<Cluster, String> {
         let Trust { exec, tls } = self.0.trust;
         let mut hash = Sha256::new();
         hash.update([u8::from(exec), u8::from(tls)]);
@@ -92,18 +92,18 @@ impl Clusters {
             return Ok(known);
         }
         let kubeconfig = kubeconfig::read(bytes, self.0.trust)?;
-        self.make(key, fingerprint, kubeconfig, None).await
+        self.make(key, fingerprint, kubeconfig, None)
     }
 
     /// Makes what is kept of a cluster.
-    async fn make(
+    fn make(
         &self,
         key: &ObjectKey,
         fingerprint: [u8; 32],
         kubeconfig: Kubeconfig,
         entrance: Option<Arc<Entrance>>,
     ) -> Result<Cluster, String> {
-        let client = reach::client(kubeconfig, entrance.clone()).await?;
+        let client = reach::client(kubeconfig, entrance.clone())?;
         let shutdown = self.0.make.shutdown.child_token();
         let guard = shutdown.clone().drop_guard();
         let made = Remote { fingerprint, reach: Reach::default(), entrance, _guard: guard };

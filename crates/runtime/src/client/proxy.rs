@@ -1,4 +1,5 @@
-//! The proxy on the way to the API server, where the kubeconfig names none: that of the environment, by Go's rules (CLI-G02).
+//! The proxy on the way to the API server, where the kubeconfig names none: that of the environment, by Go's rules
+//! (CLI-G02, KS-IMP-5).
 
 use std::net::IpAddr;
 
@@ -14,7 +15,7 @@ struct Variables<'a> {
 }
 
 /// Returns the proxy that the environment wants for a server.
-pub(super) fn of_environment(server: &Uri) -> Option<Uri> {
+pub fn of_environment(server: &Uri) -> Option<Uri> {
     let text = |names: [&str; 2]| {
         let mut texts = names.into_iter().filter_map(|name| std::env::var(name).ok());
         texts.find(|text| !text.is_empty()).unwrap_or_default()
