@@ -72,7 +72,7 @@ enum Home {
 
   # On a server of one's own, with a deploy token
   weir bootstrap gitlab --hostname gitlab.example.com --owner org --repository fleet --path clusters/prod --deploy-token-auth")]
-    Gitlab(hosted::Flags),
+    Gitlab(hosted::GitLab),
     /// Bootstrap from a repository on Gitea.
     #[command(after_help = "Examples:
   # A repository of an organisation; the token is in $GITEA_TOKEN
@@ -83,7 +83,7 @@ enum Home {
   # A repository of a project, named by its key; the token is in $BITBUCKET_TOKEN
   weir bootstrap bitbucket-server --hostname bitbucket.example.com --owner ORG --repository fleet --path clusters/prod \\
     --username me --token-auth")]
-    BitbucketServer(hosted::Flags),
+    BitbucketServer(hosted::BitbucketServer),
 }
 
 impl Bootstrap {
@@ -92,9 +92,9 @@ impl Bootstrap {
         match self.home {
             Home::Git(git) => git.run(global).await,
             Home::Github(flags) => flags.run(Vendor::GitHub, global).await,
-            Home::Gitlab(flags) => flags.run(Vendor::GitLab, global).await,
+            Home::Gitlab(flags) => flags.run(global).await,
             Home::Gitea(flags) => flags.run(Vendor::Gitea, global).await,
-            Home::BitbucketServer(flags) => flags.run(Vendor::BitbucketServer, global).await,
+            Home::BitbucketServer(flags) => flags.run(global).await,
         }
     }
 }

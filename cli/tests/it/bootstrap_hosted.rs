@@ -101,6 +101,9 @@ async fn what_vendors_do_not_take_is_refused() {
         "bootstrap gitea --owner org --repository fleet",
         "bootstrap github --owner org --repository fleet --team dev:own",
         "bootstrap bitbucket-server --owner org --repository fleet --hostname=",
+        "bootstrap github --owner org --repository fleet --visibility public",
+        "bootstrap gitea --owner org --repository fleet --deploy-token-auth",
+        "bootstrap gitlab --owner org --repository fleet --username me",
     ];
     insta::assert_snapshot!(weir.transcript(&commands).await);
 }

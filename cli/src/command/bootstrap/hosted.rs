@@ -29,6 +29,8 @@ use crate::output::progress;
 const PERMISSIONS: [&str; 5] = ["pull", "triage", "push", "maintain", "admin"];
 /// User of tokens in Secrets, and of keys.
 const USER: &str = "git";
+/// Visibility of a repository that has to be made.
+const PRIVATE: &str = "private";
 
 /// The repository at a vendor.
 #[derive(Args, Debug)]
@@ -57,17 +59,61 @@ pub(crate) struct Flags {
     /// Give teams access again, also if they have some already.
     #[arg(long)]
     reconcile: bool,
-    /// Who sees a repository that has to be made (GitLab).
-    #[arg(long, value_parser = ["public", "internal", "private"], default_value = "private")]
-    visibility: String,
-    /// Give the services a deploy token, instead of a key for SSH (GitLab).
-    #[arg(long)]
-    deploy_token_auth: bool,
-    /// User of the token (Bitbucket Server).
-    #[arg(short, long, default_value = USER)]
-    username: String,
     #[command(flatten)]
     flags: BootstrapFlags,
+    /// The flags that only this vendor has.
+    #[arg(skip)]
+    own: Own,
+}
+
+/// Flags of single vendors, with the values that they have for the others.
+#[derive(Debug, Default)]
+struct Own {
+    /// Visibility of a private repository, as GitLab calls it.
+    visibility: Option<String>,
+    deploy_token_auth: bool,
+    /// User of the token.
+    username: Option<String>,
+}
+
+/// The repository at GitLab.
+#[derive(Args, Debug)]
+pub(crate) struct GitLab {
+    #[command(flatten)]
+    flags: Flags,
+    /// Who sees a repository that has to be made.
+    #[arg(long, value_parser = ["public", "internal", "private"], default_value = PRIVATE)]
+    visibility: String,
+    /// Give the services a deploy token, instead of a key for SSH.
+    #[arg(long)]
+    deploy_token_auth: bool,
+}
+
+/// The repository at Bitbucket Server.
+#[derive(Args, Debug)]
+pub(crate) struct BitbucketServer {
+    #[command(flatten)]
+    flags: Flags,
+    /// User of the token.
+    #[arg(short, long, default_value = USER)]
+    username: String,
+}
+
+impl GitLab {
+    /// Bootstraps the cluster.
+    pub(super) async fn run(self, global: &Global) -> Result<(), Error> {
+        let Self { flags, visibility, deploy_token_auth } = self;
+        let own = Own { visibility: Some(visibility), deploy_token_auth, ..Own::default() };
+        Flags { own, ..flags }.run(Vendor::GitLab, global).await
+    }
+}
+
+impl BitbucketServer {
+    /// Bootstraps the cluster.
+    pub(super) async fn run(self, global: &Global) -> Result<(), Error> {
+        let own = Own { username: Some(self.username), ..Own::default() };
+        Flags { own, ..self.flags }.run(Vendor::BitbucketServer, global).await
+    }
 }
 
 impl Flags {
@@ -116,7 +162,7 @@ impl Flags {
                 vendor.word()
             )));
         }
-        if self.flags.token_auth && self.deploy_token_auth {
+        if self.flags.token_auth && self.own.deploy_token_auth {
             return refused("--token-auth and --deploy-token-auth cannot be set both.");
         }
         if self.owner.is_empty() || self.repository.is_empty() {
@@ -168,7 +214,8 @@ impl Flags {
         })?;
         let is_there = found.is_some();
         if !is_there {
-            let visibility = if self.private { self.visibility.as_str() } else { "public" };
+            let visibility = self.own.visibility.as_deref().unwrap_or(PRIVATE);
+            let visibility = if self.private { visibility } else { "public" };
             hosted.create(visibility).await.map_err(|error| {
                 Error::Bootstrap(format!("failed to create new Git repository \"{shown}\": {error}"))
             })?;
@@ -211,16 +258,15 @@ impl Flags {
     ) -> Result<Plan, Error> {
         let bad = |error: url::ParseError| Error::Flags(format!("{url}: {error}"));
         let mut remote = Remote::new(url.parse().map_err(bad)?);
-        let username = if hosted.vendor != Vendor::BitbucketServer || self.personal {
-            self.owner.clone()
-        } else {
-            self.username.clone()
+        let username = match &self.own.username {
+            Some(username) if !self.personal => username.clone(),
+            _ => self.owner.clone(),
         };
         remote.credentials = Credentials::Basic { username: username.clone(), password: token.clone() };
         remote.http = http;
         remote.timeout = global.timeout.to_std();
         let git = Git::new(GitConfig::default()).map_err(|error| Error::Bootstrap(error.to_string()))?;
-        let is_over_https = self.flags.token_auth || self.deploy_token_auth;
+        let is_over_https = self.flags.token_auth || self.own.deploy_token_auth;
         let sync_url = match is_over_https {
             true => url.to_owned(),
             false => hosted.ssh_url(self.flags.key.ssh_hostname.as_deref()),
@@ -236,7 +282,7 @@ impl Flags {
                 Entries::from([("username".to_owned(), user.into()), ("password".to_owned(), token.clone())]);
             entries.extend(ca.map(|ca| ("ca.crt".to_owned(), ca.into())));
             SyncCredentials::Given { entries, replaces: true }
-        } else if self.deploy_token_auth {
+        } else if self.own.deploy_token_auth {
             SyncCredentials::DeployToken { hosted, title, ca }
         } else {
             let access = Access::Api { hosted, title, is_writable: self.read_write_key };
