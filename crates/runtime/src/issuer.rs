@@ -11,6 +11,8 @@ use kube::Api;
 use kube::api::PostParams;
 use rcgen::{BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair};
 use rcgen::{KeyUsagePurpose, date_time_ymd};
+use tokio::io::AsyncReadExt;
+use x509_parser::extensions::GeneralName;
 
 use crate::args::RuntimeArgs;
 use crate::environment::Environment;
@@ -27,6 +29,15 @@ const RENEWED_BEFORE: SignedDuration = SignedDuration::from_hours(30 * 24);
 
 /// Validity of the authority.
 const AUTHORITY: SignedDuration = SignedDuration::from_hours(10 * 365 * 24);
+
+/// Settings of a Pod's resolver, where kubelet writes the domain of the cluster.
+const RESOLVER: &str = "/etc/resolv.conf";
+
+/// Longest settings that are read, in bytes; Kubernetes allows 2 KiB of search domains.
+const MAX_RESOLVER_LEN: u64 = 64 * 1024;
+
+/// Domain of a cluster that does not say another.
+const DOMAIN: &str = "cluster.local";
 
 /// Keys of the Secret: as cert-manager names them, and the authority's own key, which only we have.
 const CERTIFICATE_KEY: &str = "tls.crt";
@@ -60,8 +71,9 @@ pub(crate) fn task(
 /// Keeps a valid certificate in a Secret for as long as it is polled.
 async fn keep_issued(client: kube::Client, namespace: String, name: String, now: fn() -> Timestamp) {
     let secrets: Api<Secret> = Api::namespaced(client, &namespace);
+    let names = names(&namespace, &resolver().await);
     loop {
-        let pause = match keep_once(&secrets, &namespace, &name, now()).await {
+        let pause = match keep_once(&secrets, &names, &name, now()).await {
             Ok(()) => PAUSE,
             Err(error) => {
                 tracing::warn!(%error, secret = name, namespace, "no certificate was issued");
@@ -76,13 +88,13 @@ async fn keep_issued(client: kube::Client, namespace: String, name: String, now:
 /// Looks once. Another replica that does the same at the same time makes one of both fail, which then finds the other's.
 async fn keep_once(
     secrets: &Api<Secret>,
-    namespace: &str,
+    names: &[String],
     name: &str,
     now: Timestamp,
 ) -> Result<(), IssueError> {
     let known = secrets.get_opt(name).await?;
     let data = known.as_ref().map(|secret| secret.data.clone().unwrap_or_default());
-    let Some(issued) = issue(data, namespace, now)? else { return Ok(()) };
+    let Some(issued) = issue(data, names, now)? else { return Ok(()) };
     match known {
         Some(known) => {
             secrets.replace(name, &PostParams::default(), &Secret { data: Some(issued), ..known }).await?
@@ -94,18 +106,19 @@ async fn keep_once(
             secrets.create(&PostParams::default(), &secret).await?
         }
     };
-    tracing::info!(secret = name, namespace, "issued a certificate for the services");
+    tracing::info!(secret = name, ?names, "issued a certificate for the services");
     Ok(())
 }
 
 /// Decides what the Secret should hold; `None` when that is what it does.
-fn issue(known: Option<Data>, namespace: &str, now: Timestamp) -> Result<Option<Data>, IssueError> {
+fn issue(known: Option<Data>, names: &[String], now: Timestamp) -> Result<Option<Data>, IssueError> {
     let known = known.unwrap_or_default();
     if !known.is_empty() && !known.contains_key(AUTHORITY_PRIVATE_KEY) {
         return Err(IssueError::Foreign);
     }
     let lasts = |key, time| known.get(key).and_then(ends).is_some_and(|end| end > now + time);
-    if lasts(CERTIFICATE_KEY, RENEWED_BEFORE) && lasts(AUTHORITY_KEY, RENEWED_BEFORE) {
+    let is_ours = known.get(CERTIFICATE_KEY).is_some_and(|certificate| has_names(certificate, names));
+    if is_ours && lasts(CERTIFICATE_KEY, RENEWED_BEFORE) && lasts(AUTHORITY_KEY, RENEWED_BEFORE) {
         return Ok(None);
     }
     let former = known.get(AUTHORITY_PRIVATE_KEY).filter(|_| lasts(AUTHORITY_KEY, CERTIFICATE));
@@ -121,7 +134,7 @@ fn issue(known: Option<Data>, namespace: &str, now: Timestamp) -> Result<Option<
     };
     let key = KeyPair::generate()?;
     let authority_key_pem = authority_key.serialize_pem();
-    let certificate = server(namespace, now)?.signed_by(&key, &Issuer::new(authority, authority_key))?;
+    let certificate = server(names, now)?.signed_by(&key, &Issuer::new(authority, authority_key))?;
     let data = [
         (CERTIFICATE_KEY, certificate.pem().into_bytes()),
         (PRIVATE_KEY, key.serialize_pem().into_bytes()),
@@ -140,10 +153,31 @@ fn authority(now: Timestamp) -> Result<CertificateParams, rcgen::Error> {
     Ok(authority)
 }
 
-/// The certificate of every service of the namespace, and of those that reach it by `kubectl port-forward`.
-fn server(namespace: &str, now: Timestamp) -> Result<CertificateParams, rcgen::Error> {
-    let names =
-        [format!("*.{namespace}.svc.cluster.local"), format!("*.{namespace}.svc"), "localhost".to_owned()];
+/// Reads the settings of this Pod's resolver; outside of a Pod they name no cluster.
+async fn resolver() -> String {
+    let mut text = String::new();
+    if let Ok(file) = tokio::fs::File::open(RESOLVER).await {
+        let read = file.take(MAX_RESOLVER_LEN).read_to_string(&mut text).await;
+        if let Err(error) = read {
+            tracing::warn!(%error, "{RESOLVER} is not read: the domain of the cluster is taken for {DOMAIN}");
+        }
+    }
+    text
+}
+
+/// Returns the names of every service of the namespace, and of those that are reached by `kubectl port-forward`.
+///
+/// A cluster's domain need not be `cluster.local`. Pods search `<namespace>.svc.<domain>` first.
+fn names(namespace: &str, resolver: &str) -> Vec<String> {
+    let services = format!("{namespace}.svc.");
+    let lines = resolver.lines().map(str::split_whitespace);
+    let mut searched = lines.filter_map(|mut line| (line.next() == Some("search")).then_some(line)).flatten();
+    let domain = searched.find_map(|searched| searched.strip_prefix(&services));
+    let domain = domain.map_or(DOMAIN, |domain| domain.trim_end_matches('.'));
+    vec![format!("*.{services}{domain}"), format!("*.{namespace}.svc"), "localhost".to_owned()]
+}
+
+fn server(names: &[String], now: Timestamp) -> Result<CertificateParams, rcgen::Error> {
     let mut server = CertificateParams::new(names)?;
     server.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
     server.distinguished_name.push(DnType::CommonName, "weir services");
@@ -161,6 +195,18 @@ fn valid(params: &mut CertificateParams, now: Timestamp, time: SignedDuration) {
     params.not_after = day(now + time);
 }
 
+/// Returns true when a certificate is for all names.
+fn has_names(pem: &ByteString, names: &[String]) -> bool {
+    let has_all = || {
+        let (_, pem) = x509_parser::pem::parse_x509_pem(&pem.0).ok()?;
+        let certificate = pem.parse_x509().ok()?;
+        let alternatives = &certificate.subject_alternative_name().ok()??.value.general_names;
+        let is_there = |name: &String| alternatives.contains(&GeneralName::DNSName(name));
+        Some(names.iter().all(is_there))
+    };
+    has_all().unwrap_or_default()
+}
+
 /// Returns the end of a certificate's validity.
 fn ends(pem: &ByteString) -> Option<Timestamp> {
     let (_, pem) = x509_parser::pem::parse_x509_pem(&pem.0).ok()?;
@@ -175,32 +221,59 @@ mod tests {
         Timestamp::from_second(1_800_000_000).unwrap() + SignedDuration::from_hours(24 * day)
     }
 
+    fn flux_system() -> Vec<String> {
+        names("flux-system", "")
+    }
+
+    #[rstest::rstest]
+    #[case("", "cluster.local")]
+    #[case(
+        "nameserver 10.96.0.10\nsearch flux-system.svc.corp.local svc.corp.local corp.local\n",
+        "corp.local"
+    )]
+    #[case("search flux-system.svc.corp.local.\n", "corp.local")]
+    #[case("# search flux-system.svc.a\nsearch example.org other.svc.b\n", "cluster.local")]
+    fn names_have_the_domain_of_the_cluster(#[case] resolver: &str, #[case] domain: &str) {
+        let expected = [&format!("*.flux-system.svc.{domain}"), "*.flux-system.svc", "localhost"];
+        assert_eq!(names("flux-system", resolver), expected);
+    }
+
+    #[test]
+    fn a_certificate_for_other_names_is_made_anew() {
+        let first = issue(None, &flux_system(), day(0)).unwrap().unwrap();
+        let moved = names("flux-system", "search flux-system.svc.corp.local");
+        let second = issue(Some(first.clone()), &moved, day(1)).unwrap().unwrap();
+        assert_ne!(first[CERTIFICATE_KEY], second[CERTIFICATE_KEY]);
+        assert_eq!(first[AUTHORITY_KEY], second[AUTHORITY_KEY]);
+        assert!(issue(Some(second), &moved, day(1)).unwrap().is_none());
+    }
+
     #[test]
     fn certificates_are_renewed_in_time_and_authorities_stay() {
-        let first = issue(None, "flux-system", day(0)).unwrap().unwrap();
-        assert!(issue(Some(first.clone()), "flux-system", day(59)).unwrap().is_none());
-        let second = issue(Some(first.clone()), "flux-system", day(61)).unwrap().unwrap();
+        let first = issue(None, &flux_system(), day(0)).unwrap().unwrap();
+        assert!(issue(Some(first.clone()), &flux_system(), day(59)).unwrap().is_none());
+        let second = issue(Some(first.clone()), &flux_system(), day(61)).unwrap().unwrap();
         assert_ne!(first[CERTIFICATE_KEY], second[CERTIFICATE_KEY]);
         assert_ne!(first[PRIVATE_KEY], second[PRIVATE_KEY]);
         assert_eq!(first[AUTHORITY_KEY], second[AUTHORITY_KEY]);
         // A certificate never outlives its authority.
-        let last = issue(Some(second.clone()), "flux-system", day(10 * 365 - 80)).unwrap().unwrap();
+        let last = issue(Some(second.clone()), &flux_system(), day(10 * 365 - 80)).unwrap().unwrap();
         assert_ne!(second[AUTHORITY_KEY], last[AUTHORITY_KEY]);
     }
 
     #[test]
     fn a_secret_of_somebody_else_is_left_alone() {
-        let mut theirs = issue(None, "flux-system", day(0)).unwrap().unwrap();
+        let mut theirs = issue(None, &flux_system(), day(0)).unwrap().unwrap();
         theirs.remove(AUTHORITY_PRIVATE_KEY);
-        let error = issue(Some(theirs), "flux-system", day(1000)).unwrap_err();
+        let error = issue(Some(theirs), &flux_system(), day(1000)).unwrap_err();
         assert!(matches!(error, IssueError::Foreign), "{error}");
     }
 
     #[test]
     fn what_is_broken_is_made_anew() {
-        let mut broken = issue(None, "flux-system", day(0)).unwrap().unwrap();
+        let mut broken = issue(None, &flux_system(), day(0)).unwrap().unwrap();
         broken.insert(AUTHORITY_KEY.to_owned(), ByteString(b"?".to_vec()));
-        let repaired = issue(Some(broken), "flux-system", day(1)).unwrap().unwrap();
-        assert!(issue(Some(repaired), "flux-system", day(1)).unwrap().is_none());
+        let repaired = issue(Some(broken), &flux_system(), day(1)).unwrap().unwrap();
+        assert!(issue(Some(repaired), &flux_system(), day(1)).unwrap().is_none());
     }
 }
