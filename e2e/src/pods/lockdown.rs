@@ -15,7 +15,8 @@ use super::world::World;
 use super::{DEADLINE, text};
 use crate::NAMESPACE;
 
-const COMPONENTS: [&str; 3] = ["multi-tenancy", "persistent-storage", "network-policies"];
+/// Beside the NetworkPolicies, which the overlay has.
+const COMPONENTS: [&str; 2] = ["multi-tenancy", "persistent-storage"];
 const KUSTOMIZE: &str = "kustomize.toolkit.fluxcd.io/v1";
 /// Name of the volume, and of the account's binding.
 const NAME: &str = "lockdown";

@@ -19,8 +19,8 @@ const OVERLAYS: [&str; 3] = ["default", "single", "sharded"];
 /// The only component that drops a rule of Pod security: OpenShift sets the profile itself.
 const OPENSHIFT: &str = "openshift";
 
-/// Components that do not go with others: tls is part of tls-self-signed, sharding of the overlay `sharded`, and one volume
-/// serves one Pod.
+/// Components that do not go with all others: tls is part of tls-self-signed, sharding of the overlay `sharded`, and one
+/// volume serves one Pod.
 const ALONE: [&str; 4] = ["tls", "sharding", "source-standby", OPENSHIFT];
 
 fn overlay<'a>(base: &'a str, components: &'a [&'a str]) -> Overlay<'a> {
@@ -38,12 +38,15 @@ const OF_SINGLE: [&str; 7] = [
     "tls-self-signed",
 ];
 
-/// Each overlay alone, the default with each component and with all that go together, and the single one with its own.
+/// Each overlay alone, the default and the sharded one with each component, the default with all that go together, and the
+/// single one with its own.
 fn combinations() -> Result<Vec<(&'static str, Vec<String>)>> {
     let components = Installation::optional_components()?;
     assert!(ALONE.iter().all(|name| components.contains(*name)), "{components:?}");
     let mut all: Vec<_> = OVERLAYS.into_iter().map(|base| (base, vec![])).collect();
-    all.extend(components.iter().map(|name| ("default", vec![name.clone()])));
+    for base in ["default", "sharded"] {
+        all.extend(components.iter().map(|name| (base, vec![name.clone()])));
+    }
     all.push(("single", OF_SINGLE.map(str::to_owned).into()));
     all.push(("default", components.into_iter().filter(|name| !ALONE.contains(&name.as_str())).collect()));
     Ok(all)
@@ -246,6 +249,53 @@ fn artifacts_are_on_the_volume_that_is_claimed() -> Result<()> {
         let claim = json!({"name": "data", "persistentVolumeClaim": {"claimName": "source-controller"}});
         assert_eq!(volumes.and_then(|volumes| volumes.get(0).cloned()), Some(claim), "{base}");
         installation.object("PersistentVolumeClaim", "source-controller")?;
+    }
+    Ok(())
+}
+
+/// An instance removes artifacts of objects that it does not work on, so that no two may have one volume.
+#[test]
+fn no_two_pods_share_a_volume() -> Result<()> {
+    for (base, components) in combinations()? {
+        let names: Vec<&str> = components.iter().map(String::as_str).collect();
+        let mut claims = BTreeSet::new();
+        for deployment in Installation::of(overlay(base, &names))?.objects_of("Deployment") {
+            let volumes = deployment.pointer("/spec/template/spec/volumes").and_then(Value::as_array);
+            for volume in volumes.into_iter().flatten() {
+                let Some(claim) = volume.pointer("/persistentVolumeClaim/claimName") else { continue };
+                assert!(claims.insert(claim.to_string()), "{base} with {components:?}: {claim}");
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A builder refuses them a second time, as it does image-update, and does not put them into another namespace.
+#[test]
+fn parts_of_the_default_overlay_are_refused_once_more() {
+    for component in ["network-policies", "critical-pods-quota"] {
+        let refused = Installation::of(overlay("default", &[component])).unwrap_err();
+        assert!(format!("{refused:#}").contains("already registered id"), "{component}: {refused:#}");
+    }
+}
+
+/// A shard that an overlay of one's own lists beside `sharded`.
+#[test]
+fn a_shard_is_in_the_namespace_of_its_accounts() -> Result<()> {
+    let shard = Installation::of(overlay("../shards/shard1", &[]))?;
+    assert_eq!(shard.objects().len(), 4);
+    for object in shard.objects() {
+        assert_eq!(object["metadata"]["namespace"], NAMESPACE, "{object}");
+    }
+    Ok(())
+}
+
+#[test]
+fn every_service_has_the_gate_of_workload_identity() -> Result<()> {
+    let installation = Installation::with_components(&["workload-identity"])?;
+    for service in SERVICES {
+        let gate = "--feature-gates=ObjectLevelWorkloadIdentity=true".to_owned();
+        assert!(installation.arguments(service)?.contains(&gate), "{service}");
     }
     Ok(())
 }
