@@ -18,7 +18,7 @@ use self::services::with_services;
 use self::stage::{Stage, folder, shell};
 use crate::nodes::with_nodes;
 
-/// Examples that are not run, by a part of their text, and the reason. That all parse is tested beside the tree of commands.
+/// Examples that are not run, by a part of their text, and the reason. All are parsed by a test beside the tree of commands.
 const PARSED_ONLY: [(&str, &str); 7] = [
     (
         "weir bootstrap",

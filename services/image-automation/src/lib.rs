@@ -8,7 +8,7 @@
 //! # Invariants
 //!
 //! - A ref moves only from the commit that the run has read: nobody's commit is ever lost (IU-14).
-//! - What was observed is written down only after the push is acknowledged; a run that dies in between is repeated
+//! - The observed state is written down only after the push is acknowledged; a run that dies in between is repeated
 //!   and finds nothing to do (IU-17).
 //! - Policies, Secrets and refs of other namespaces are out of reach, the GitRepository's own excepted (SEC-2, SEC-3).
 

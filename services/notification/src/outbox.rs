@@ -7,7 +7,7 @@
 //! # Invariants
 //!
 //! - [`Outbox::accept`] returns only after the event is on disk together with the alerts it goes to.
-//! - What is pending is bounded by [`MAX_PENDING_KIB`]; when that is used up events are refused, never dropped.
+//! - Pending events are bounded by [`MAX_PENDING_KIB`]; when that is used up events are refused, never dropped.
 //! - After a start every delivery that was not recorded as done is made again: at least once. An event that was accepted
 //!   within the duplicate window is known by its key also after a restart, so a sender's own retry is not a second event.
 

@@ -6,12 +6,14 @@ use std::path::{Path, PathBuf};
 use weir_testkit::repo_path;
 
 /// Crates that do an algorithm: no cluster, no network, no runtime.
-const PURE: [&str; 13] = [
+const PURE: [&str; 15] = [
     "envsubst",
     "expression",
     "ignore",
+    "image",
     "kstatus",
     "kustomize",
+    "label",
     "policy",
     "replay",
     "setters",

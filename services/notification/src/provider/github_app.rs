@@ -52,7 +52,7 @@ pub(super) fn read(secret: &Secret) -> Result<App, AppFault> {
     App::from_secret(&secret.place, &data).map_err(AppFault::Value)
 }
 
-/// Returns the address of the API. That of a server is below `/api/v3`, which the Secret may leave out.
+/// Returns the address of the API. A server has it below `/api/v3`, which the Secret may leave out.
 fn with_api(base: &str) -> String {
     let base = base.trim().trim_end_matches('/');
     let url = Url::parse(base).ok();
