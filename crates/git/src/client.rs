@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use gix_hash::ObjectId;
 use tokio::sync::Semaphore;
 use weir_http::Clients;
 
@@ -121,6 +122,20 @@ impl Git {
     ) -> Result<Option<CommitInfo>, Error> {
         let (directory, branch) = (checkout.share(), branch.to_owned());
         self.run(remote, move |operation| fetch::fetch_more(operation, &directory, &branch)).await
+    }
+
+    /// Returns true when nothing of `ancestor` is lost where `commit` takes its place: it is the same commit, or in the
+    /// history of `commit`. Both must be on the remote. Costs a download of that history.
+    ///
+    /// # Errors
+    /// When the remote cannot be reached or does not let us.
+    pub async fn is_ancestor(
+        &self,
+        remote: &Remote,
+        ancestor: ObjectId,
+        commit: ObjectId,
+    ) -> Result<bool, Error> {
+        self.run(remote, move |operation| fetch::is_ancestor(operation, ancestor, commit)).await
     }
 
     /// Pushes a commit of a clone by compare-and-swap.

@@ -83,7 +83,8 @@ fn edited_tree<'a>(
     }
     let mut update = TreeUpdateBuilder::new();
     for (path, content) in edits {
-        if path.split('/').any(|part| matches!(part, "" | "." | ".." | ".git")) || path.contains('\0') {
+        let is_refused = |part: &str| matches!(part, "" | "." | "..") || part.eq_ignore_ascii_case(".git");
+        if path.split('/').any(is_refused) || path.contains('\0') {
             return Err(Error::Path { path: path.clone() });
         }
         let mode = match baseline.get_path(std::path::Path::new(path)).map(|entry| entry.filemode()) {

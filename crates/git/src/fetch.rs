@@ -165,6 +165,36 @@ pub(crate) fn fetch_more(
     CommitInfo::read(&directory.open()?, choose_one(&plan)?.commit).map(Some)
 }
 
+/// Returns true when `ancestor` is `commit` or in the history of it, which is downloaded for that to a folder of its own,
+/// without files where the server offers that. False too when the server no longer gives the commit.
+pub(crate) fn is_ancestor(
+    operation: &Registered,
+    ancestor: ObjectId,
+    commit: ObjectId,
+) -> Result<bool, Error> {
+    let (directory, _) = Directory::at(Place::Own)?;
+    let mut conversation = Conversation::begin(operation.operation())?;
+    let offered = conversation.offered();
+    let is_listed = offered.refs.iter().any(|reference| reference.id == commit);
+    if !is_listed && !offered.gives_any_object() {
+        conversation.end();
+        return Ok(false);
+    }
+    let is_partial = offered.gives_parts();
+    match download(&mut conversation, &directory, vec![commit], Reach::Whole, is_partial) {
+        Err(Error::Conversation(ConversationError::Refused { .. })) if !is_listed => return Ok(false),
+        result => result?,
+    }
+    conversation.end();
+    let objects = directory.open()?;
+    for found in objects.history(commit) {
+        if found? == ancestor {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 fn download(
     conversation: &mut Conversation,
     directory: &Directory,

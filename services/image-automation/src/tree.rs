@@ -1,16 +1,15 @@
 //! Applies setters to the files of a commit (ST-1 to ST-6).
 
+mod links;
 mod path;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use weir_git::{Checkout, GitFile, ObjectId, TreeKind};
 use weir_setters::{MAX_FILE_SIZE, Setters, Update, edit, is_candidate};
 
-use self::path::{confined, relative, target_of};
-
-/// Longest chain of symbolic links followed; kernels follow 40.
-const MAX_LINKS: usize = 8;
+use self::links::{Files, Outside};
+use self::path::relative;
 
 /// New contents of files, and what changed in them.
 #[derive(Debug, Default)]
@@ -41,11 +40,13 @@ pub(crate) fn apply(
     path: &str,
     setters: &Setters,
 ) -> Result<Edits, TreeError> {
-    let base = confined(path);
     let all = checkout.files(commit, "")?;
     let reader = checkout.reader()?;
+    let files = Files::of(&all, |blob| reader.read(blob));
+    let base = files.resolve(path, Outside::Confined)?;
+    let base = base.ok_or_else(|| TreeError::Missing { path: path.to_owned() })?;
     let mut edits = Edits::default();
-    for (path, blob) in candidates(&all, &base, |blob| reader.read(blob))? {
+    for (path, blob) in candidates(&files, &base)? {
         let content = reader.read(blob)?;
         if content.len() > MAX_FILE_SIZE {
             edits.problems.push((
@@ -69,30 +70,22 @@ pub(crate) fn apply(
 }
 
 /// The files to look at, by their real path and in its order; links are followed inside the tree (ST-3).
-fn candidates(
-    all: &[GitFile],
+fn candidates<R: Fn(ObjectId) -> Result<Vec<u8>, weir_git::Error>>(
+    files: &Files<'_, R>,
     base: &str,
-    read: impl Fn(ObjectId) -> Result<Vec<u8>, weir_git::Error>,
 ) -> Result<BTreeMap<String, ObjectId>, TreeError> {
-    let by_path: BTreeMap<&str, &GitFile> = all.iter().map(|file| (file.path.as_str(), file)).collect();
     let is_below = |path: &str| base.is_empty() || path == base || path.starts_with(&format!("{base}/"));
-    let below: Vec<&GitFile> = all.iter().filter(|file| is_below(&file.path)).collect();
+    let below: Vec<&GitFile> = files.all().filter(|file| is_below(&file.path)).collect();
     if below.is_empty() && !base.is_empty() {
         return Err(TreeError::Missing { path: base.to_owned() });
     }
     let mut found = BTreeMap::new();
     for file in below.into_iter().filter(|file| is_candidate(std::path::Path::new(&file.path))) {
-        let mut real = file;
-        let mut seen = BTreeSet::new();
-        while real.kind == TreeKind::Symlink && seen.len() < MAX_LINKS && seen.insert(&real.path) {
-            let target = read(real.id)?;
-            let target = std::str::from_utf8(&target).ok().and_then(|target| target_of(&real.path, target));
-            match target.and_then(|target| by_path.get(target.as_str()).copied()) {
-                Some(next) => real = next,
-                None => break,
-            }
-        }
-        if real.kind != TreeKind::Symlink {
+        let real = match file.kind {
+            TreeKind::Symlink => files.behind(&file.path)?,
+            _ => Some(file),
+        };
+        if let Some(real) = real {
             found.insert(real.path.clone(), real.id);
         }
     }

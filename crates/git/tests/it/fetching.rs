@@ -21,6 +21,9 @@ async fn a_branch_is_fetched_shallow_with_one_list() {
     assert_eq!(checkout.commit().summary, "second");
     let expected = [("a.yaml", "a: 1\n"), ("d/b.yaml", "b: 1\n")];
     assert_eq!(files(&checkout), expected.map(|(path, text)| (path.to_owned(), text.to_owned())));
+    // SRC-GIT-2: what was before is not there.
+    let before = repository.log("main").unwrap()[1].id.parse().unwrap();
+    assert!(checkout.at(before).is_err(), "the history is fetched too");
     let requests = server.requests();
     let lists = requests.iter().filter(|request| request.method.as_str() == "GET").count();
     assert_eq!(lists, 1, "{requests:?}");

@@ -50,7 +50,9 @@ async fn edit_commit_push() {
     assert_eq!(repository.read("main", "deploy/a.yaml").unwrap(), "a: 2\n");
     assert_eq!(repository.read("main", "new/b.yaml").unwrap(), "b\n");
     let log = repository.log("main").unwrap();
-    assert_eq!((log[0].message.trim(), log[0].author_email.as_str()), ("bump a", "bot@example.com"));
+    assert_eq!(log[0].author_email, "bot@example.com");
+    let raw = repository.git(&["cat-file", "commit", "main"]).unwrap();
+    assert!(raw.ends_with("\n\nbump a"), "the message is used as it is: {raw:?}");
     assert_eq!(log[0].parents, [parent.to_string()]);
     assert_eq!(log.len(), 3);
     let again = git().clone_branch(&remote, "main").await.unwrap();
@@ -95,6 +97,33 @@ async fn a_branch_beside_the_cloned_one() {
     assert_eq!(checkout.read(files[0].id).unwrap(), b"a: 9\n");
 }
 
+/// Histories that only meet further back, on servers that offer parts and on others.
+#[tokio::test]
+async fn commits_that_are_in_the_history_of_others() {
+    let (_server, repository, remote, checkout) = cloned().await;
+    let base = checkout.commit().id;
+    let old = repository.log("main").unwrap()[1].id.parse().unwrap();
+    repository.set_branch("side", "main").unwrap();
+    let side = repository.commit("side", "side", &[("s", "s")]).unwrap().parse().unwrap();
+    let main = repository.commit("main", "main", &[("m", "m")]).unwrap().parse().unwrap();
+    for offers_parts in ["true", "false"] {
+        repository.git(&["config", "uploadpack.allowFilter", offers_parts]).unwrap();
+        for (ancestor, commit, expected) in [
+            (main, main, true),
+            (base, main, true),
+            (old, side, true),
+            (main, side, false),
+            (side, main, false),
+            (main, base, false),
+        ] {
+            let found = git().is_ancestor(&remote, ancestor, commit).await.unwrap();
+            assert_eq!(found, expected, "{ancestor} in {commit}, parts: {offers_parts}");
+        }
+    }
+    let unknown = "0123456789012345678901234567890123456789".parse().unwrap();
+    assert!(!git().is_ancestor(&remote, base, unknown).await.unwrap());
+}
+
 #[tokio::test]
 async fn the_server_says_no() {
     let (_server, repository, remote, checkout) = cloned().await;
@@ -134,7 +163,7 @@ async fn signatures_go_into_the_commit() {
 #[tokio::test]
 async fn paths_that_lead_out_of_the_tree() {
     let (_server, _repository, _remote, checkout) = cloned().await;
-    for path in ["../a", "a/../b", "/a", "a//b", ".git/config"] {
+    for path in ["../a", "a/../b", "/a", "a//b", ".git/config", "a/.GIT/x"] {
         let request = CommitRequest {
             parent: checkout.commit().id,
             edits: vec![(path.into(), Vec::new())],

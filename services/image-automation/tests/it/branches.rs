@@ -1,6 +1,6 @@
 //! Branches, refspecs, and other people's commits.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use weir_testkit::touch_requested_at;
 
 use crate::world::World;
@@ -38,9 +38,8 @@ async fn a_human_commit_in_between_is_kept() {
     let back = world.manifest("r/web:0.9.0", "web");
     let human = repo.commit("main", "human", &[("web.yaml", &back), ("note.txt", "mine\n")]).unwrap();
     touch_requested_at(&world.api("ImageUpdateAutomation").await, "app").await.unwrap();
-    let seen = |status: &serde_json::Value| status["lastPushCommit"] == repo.head("main").unwrap().as_str();
-    let is_on_top =
-        |status: &serde_json::Value| seen(status) && repo.log("main").unwrap()[0].parents == [human.clone()];
+    let seen = |status: &Value| status["lastPushCommit"] == repo.head("main").unwrap().as_str();
+    let is_on_top = |status: &Value| seen(status) && repo.log("main").unwrap()[0].parents == [human.clone()];
     world.until("app", "a commit on top of the human's", is_on_top).await;
     assert_eq!(repo.read("main", "note.txt").unwrap(), "mine\n");
     assert_eq!(repo.read("main", "web.yaml").unwrap(), world.manifest("r/web:1.0.0", "web"));
@@ -81,4 +80,83 @@ async fn a_refspec_is_pushed_too() {
         .await;
     world.until_seen("app", "web", "1.0.0").await;
     assert_eq!(repo.head("copy").unwrap(), repo.head("main").unwrap());
+}
+
+/// Commits that others have pushed onto the destination of a refspec stay, though it is the branch that was checked out.
+#[tokio::test]
+async fn a_refspec_onto_the_checkout_branch_drops_nobodys_commit() {
+    let world = World::start().await;
+    let repo = world.git.repo("app").unwrap();
+    repo.commit("main", "first", &[("web.yaml", &world.manifest("old:1", "web"))]).unwrap();
+    world.select("web", "r/web", "1.0.0").await;
+    world.repository("app").await;
+    let push = json!({"branch": "auto", "refspec": "refs/heads/auto:refs/heads/main"});
+    world.automation("app", json!({"push": push})).await;
+    world.until_seen("app", "web", "1.0.0").await;
+    let pushed = repo.head("auto").unwrap();
+    assert_eq!(repo.head("main").unwrap(), pushed);
+
+    let human = repo.commit("main", "human", &[("note.txt", "mine\n")]).unwrap();
+    world.select("web", "r/web", "1.1.0").await;
+    world.until_failed("app", "non-fast-forward").await;
+    assert_eq!(repo.read("auto", "web.yaml").unwrap(), world.manifest("r/web:1.1.0", "web"));
+    assert_eq!(repo.head("main").unwrap(), human);
+    // A run without edits owes the refspec, and may not push it either.
+    let failed_at = |status: &Value| status["lastAutomationRunTime"].clone();
+    let before = failed_at(&world.until("app", "its status", |_| true).await);
+    world.touch("app").await;
+    world.until("app", "another run", |status| failed_at(status) != before).await;
+    world.until_failed("app", "non-fast-forward").await;
+    assert_eq!(repo.head("main").unwrap(), human);
+
+    // Once the human's commit is in the branch, the refspec is a fast-forward.
+    repo.set_branch("auto", &human).unwrap();
+    world.touch("app").await;
+    world.until_seen("app", "web", "1.1.0").await;
+    assert_eq!(repo.head("main").unwrap(), repo.head("auto").unwrap());
+    assert_eq!(repo.log("main").unwrap()[0].parents, [human]);
+}
+
+/// IU-13: the branch was merged and deleted, and starts anew from the checkout; the copy of its last commit moves on.
+#[tokio::test]
+async fn a_merged_branch_starts_anew_and_a_refspec_that_is_a_fast_forward_follows() {
+    let world = World::start().await;
+    let repo = world.git.repo("app").unwrap();
+    repo.commit("main", "first", &[("web.yaml", &world.manifest("old:1", "web"))]).unwrap();
+    world.select("web", "r/web", "1.0.0").await;
+    world.repository("app").await;
+    let push = json!({"branch": "auto", "refspec": "refs/heads/auto:refs/heads/copy"});
+    world.automation("app", json!({"push": push})).await;
+    world.until_seen("app", "web", "1.0.0").await;
+    let merged = repo.head("auto").unwrap();
+    assert_eq!(repo.head("copy").unwrap(), merged);
+    repo.set_branch("main", &merged).unwrap();
+    let human = repo.commit("main", "human", &[("note.txt", "mine\n")]).unwrap();
+    repo.delete_branch("auto").unwrap();
+
+    world.select("web", "r/web", "1.1.0").await;
+    world.until_seen("app", "web", "1.1.0").await;
+    let log = repo.log("auto").unwrap();
+    assert_eq!((log.len(), &log[0].parents), (4, &vec![human]));
+    assert_eq!(repo.head("copy").unwrap(), log[0].id);
+}
+
+/// IU-11, IU-19.
+#[tokio::test]
+async fn a_branch_that_has_the_values_and_a_deleted_automation_get_no_commit() {
+    let world = World::start().await;
+    let repo = world.git.repo("app").unwrap();
+    let first = repo.commit("main", "first", &[("web.yaml", &world.manifest("old:1", "web"))]).unwrap();
+    repo.set_branch("auto", &first).unwrap();
+    let done =
+        repo.commit("auto", "by hand", &[("web.yaml", &world.manifest("r/web:1.0.0", "web"))]).unwrap();
+    world.select("web", "r/web", "1.0.0").await;
+    world.repository("app").await;
+    world.automation("app", json!({"push": {"branch": "auto"}})).await;
+    let status = world.until_seen("app", "web", "1.0.0").await;
+    assert!(status.get("lastPushCommit").is_none(), "{status}");
+    let api = world.api("ImageUpdateAutomation").await;
+    api.delete("app", &Default::default()).await.unwrap();
+    weir_testkit::wait_gone(&api, "app", crate::world::DEADLINE).await.unwrap();
+    assert_eq!((repo.head("main").unwrap(), repo.head("auto").unwrap()), (first, done));
 }

@@ -37,7 +37,8 @@ impl Automation {
         self.git.push(&to_the_end(&work.access.remote), checkout, request).await
     }
 
-    /// Pushes the refspec, if there is one. `commit` is the head of the push branch now, `base` what it was before.
+    /// Pushes the refspec, if there is one. `commit` is the head of the push branch now, `base` what it was before. Without a
+    /// plus sign, only a destination whose commits are all in what is pushed is moved.
     pub(super) async fn push_refspec(
         &self,
         work: &Work,
@@ -50,15 +51,19 @@ impl Automation {
         let source = source_of(work, refspec, checkout, commit).ok_or_else(|| {
             failure::update_source(format!("couldn't find source of refspec '{}'", refspec.text))
         })?;
-        let found = self.head_of(work, &refspec.destination).await.map_err(failed)?;
-        let lease = match found {
+        let lease = match self.head_of(work, &refspec.destination).await.map_err(failed)? {
+            None => Lease::Absent,
             // Already there, which is what was wanted (IU-12).
             Some(found) if found == source => return Ok(()),
-            Some(found) if refspec.forces || found == base || found == checkout.commit().id => {
+            Some(found) => {
+                let is_allowed = refspec.forces
+                    || (found == base && source == commit)
+                    || self.git.is_ancestor(&work.access.remote, found, source).await.map_err(failed)?;
+                if !is_allowed {
+                    return Err(failed(not_fast_forward(&refspec.destination)));
+                }
                 Lease::Expect(found)
             }
-            Some(_) => return Err(failed(not_fast_forward(&refspec.destination))),
-            None => Lease::Absent,
         };
         let request = PushRequest {
             commit: source,

@@ -63,7 +63,9 @@ fn success_is_told_once_and_quietly_after(
     let outcome = report(&automation(status), Selected::new(), Ok(done), Timestamp::UNIX_EPOCH);
     let [event] = outcome.events.as_slice() else { panic!("one event") };
     assert_eq!((event.severity, event.message.as_str()), (severity, message));
-    let conditions = outcome.object.status.unwrap().conditions;
+    let status = outcome.object.status.unwrap();
+    assert_eq!(status.last_automation_run_time.unwrap().0, Timestamp::UNIX_EPOCH);
+    let conditions = status.conditions;
     assert_eq!(conditions.len(), 1);
     assert_eq!(
         (conditions[0].status.as_str(), conditions[0].message.as_str()),
@@ -98,6 +100,8 @@ fn a_failure_keeps_what_was_observed_and_is_tried_again() {
         ]
     );
     assert_eq!((status.observed_generation, outcome.next), (0, Next::Backoff));
+    // IU-2
+    assert_eq!(status.last_automation_run_time.unwrap().0, Timestamp::UNIX_EPOCH);
 }
 
 #[test]
