@@ -113,6 +113,7 @@ impl<R: Reconciler> Controller<R> {
         settings: ReportSettings,
     ) -> (Self, Queue) {
         let queue = Queue::default();
+        settings.metrics.show(queue.clone());
         let backoff = Backoff::new(settings.retry_delays);
         let reporter = Reporter::new(settings, cache.clone());
         (Self { reconciler, cache, queue: queue.clone(), reporter, backoff, concurrent }, queue)
@@ -155,7 +156,7 @@ impl<R: Reconciler> Controller<R> {
     async fn run_one(&self, ticket: Ticket) {
         let (key, due) = (ticket.key.clone(), ticket.due);
         let metrics = self.reporter.metrics();
-        let started = metrics.run_started(ticket.waited, self.queue.depth());
+        let started = metrics.run_started(ticket.waited);
         let again = match self.cache.get(&key) {
             None => {
                 self.reconciler.forget(&key);

@@ -2,6 +2,7 @@
 
 mod lost;
 mod process;
+mod queues;
 mod route;
 mod running;
 
@@ -17,11 +18,13 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
 pub(crate) use self::lost::{Destination, Lost, LostEvents};
+use self::queues::Queues;
 use self::route::RouteFamily;
 pub use self::route::{Payload, Route, RouteMetrics};
 use self::running::Running;
 use crate::cache::ObjectKey;
 use crate::controller::Next;
+use crate::queue::Queue;
 
 /// Buckets of the reconcile duration, in seconds: ten, exponential from 10 ms to 30 min (KS-MET-1).
 const RECONCILE_BUCKETS: [f64; 10] =
@@ -89,8 +92,7 @@ struct Families {
     time: Histograms<ControllerLabels>,
     active: Family<ControllerLabels, Gauge>,
     workers: Family<ControllerLabels, Gauge>,
-    depth: Family<QueueLabels, Gauge>,
-    adds: Family<QueueLabels, Counter>,
+    queues: Queues,
     waited: Histograms<QueueLabels>,
     worked: Histograms<QueueLabels>,
     running: Running,
@@ -113,8 +115,7 @@ impl Default for Metrics {
             time: Family::new_with_constructor(reconcile),
             active: Family::default(),
             workers: Family::default(),
-            depth: Family::default(),
-            adds: Family::default(),
+            queues: Queues::default(),
             waited: Family::new_with_constructor(queue),
             worked: Family::new_with_constructor(queue),
             running: Running::default(),
@@ -156,8 +157,7 @@ impl Families {
             "Reconciles that may run at once",
             self.workers.clone(),
         );
-        registry.register("workqueue_depth", "Objects waiting to be reconciled", self.depth.clone());
-        registry.register("workqueue_adds", "Objects taken from the queue", self.adds.clone());
+        registry.register_collector(Box::new(self.queues.clone()));
         registry.register("workqueue_queue_duration_seconds", "Time in the queue", self.waited.clone());
         registry.register("workqueue_work_duration_seconds", "Time of a run", self.worked.clone());
         registry.register_collector(Box::new(self.running.clone()));
@@ -271,12 +271,14 @@ impl ControllerMetrics {
         QueueLabels { name: self.controller.clone() }
     }
 
+    /// Shows the figures of the controller's queue from now on.
+    pub(crate) fn show(&self, queue: Queue) {
+        self.families.queues.add(&self.controller, queue);
+    }
+
     /// A run begins; returns what [`Self::run_ended`] is to be given.
-    pub(crate) fn run_started(&self, waited: Duration, depth: usize) -> Instant {
-        let queue = self.queue();
-        self.families.depth.get_or_create(&queue).set(i64::try_from(depth).unwrap_or(i64::MAX));
-        self.families.adds.get_or_create(&queue).inc();
-        self.families.waited.get_or_create(&queue).observe(waited.as_secs_f64());
+    pub(crate) fn run_started(&self, waited: Duration) -> Instant {
+        self.families.waited.get_or_create(&self.queue()).observe(waited.as_secs_f64());
         self.families.active.get_or_create(&self.labels()).inc();
         let started = Instant::now();
         self.families.running.started(&self.controller, started);
@@ -319,6 +321,7 @@ impl ControllerMetrics {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::queue::Cause;
 
     #[test]
     fn names_and_labels_are_those_of_the_dashboards() {
@@ -326,7 +329,7 @@ mod tests {
         let controller = metrics.controller("kustomization", 4);
         let key = ObjectKey::new("apps", "web");
         controller.reconciled("Kustomization", &key, Duration::from_millis(20), Next::Backoff);
-        controller.run_ended(controller.run_started(Duration::ZERO, 0));
+        controller.run_ended(controller.run_started(Duration::ZERO));
         let text = metrics.encode().unwrap();
         for line in [
             r#"gotk_reconcile_duration_seconds_bucket{le="0.038364",kind="Kustomization",name="web",namespace="apps"} 1"#,
@@ -342,6 +345,32 @@ mod tests {
             assert!(text.contains(line), "{line} is missing in\n{text}");
         }
         assert!(text.contains("process_resident_memory_bytes"));
+    }
+
+    /// KS-MET-3: a service whose workers are all busy shows how many objects wait for them.
+    #[tokio::test]
+    async fn queues_are_read_when_they_are_asked_for() {
+        let (metrics, queue) = (Metrics::default(), Queue::default());
+        metrics.controller("kustomization", 4).show(queue.clone());
+        let shows = |depth: u32, adds: u32| {
+            let text = metrics.encode().unwrap();
+            for line in [
+                format!("workqueue_depth{{name=\"kustomization\"}} {depth}\n"),
+                format!("workqueue_adds_total{{name=\"kustomization\"}} {adds}\n"),
+            ] {
+                assert!(text.contains(&line), "{line} is missing in\n{text}");
+            }
+        };
+        shows(0, 0);
+        for name in ["a", "b", "b"] {
+            queue.enqueue(ObjectKey::new("apps", name), Cause::Spec);
+        }
+        shows(2, 2);
+        let ticket = queue.next().await;
+        shows(1, 2);
+        queue.enqueue(ticket.key.clone(), Cause::Health);
+        queue.done(&ticket.key, None);
+        shows(2, 3);
     }
 
     #[test]

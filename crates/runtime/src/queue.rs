@@ -61,6 +61,8 @@ struct Inner {
 #[derive(Default)]
 struct State {
     sequence: u64,
+    /// Objects that have been queued since the start.
+    added: u64,
     pending: HashMap<ObjectKey, Pending>,
     /// Most urgent first, then in the order of arrival.
     ready: BTreeMap<(Reverse<Cause>, u64), ObjectKey>,
@@ -176,6 +178,11 @@ impl Queue {
         self.inner.state.lock().ready.len()
     }
 
+    /// Number of objects that have been queued since the start.
+    pub(crate) fn added(&self) -> u64 {
+        self.inner.state.lock().added
+    }
+
     /// Cancels all runs in flight, for the graceful stop.
     pub fn cancel_all(&self) {
         self.inner.state.lock().running.values().for_each(|running| running.cancel.cancel());
@@ -194,6 +201,7 @@ impl State {
         let slot = (Reverse(cause), self.number());
         match self.pending.get_mut(&key) {
             None => {
+                self.added += 1;
                 self.pending.insert(key.clone(), Pending { causes: [cause].into(), slot, since: now });
                 self.ready.insert(slot, key);
             }

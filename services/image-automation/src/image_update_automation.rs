@@ -89,8 +89,7 @@ impl Reconciler for AutomationReconciler {
     }
 
     async fn reconcile(&self, run: Run<ImageUpdateAutomation>) -> Outcome<ImageUpdateAutomation> {
-        let progress = Writer::of(&*run.object, run.now).progress();
-        run.phase(progress.clone(), progress);
+        run.looking(&Writer::of(&*run.object, run.now).progress());
         let observed = self.0.observe(run.object.clone(), run.now, &run.cancel).await;
         let is_woken_only = run.causes == [Cause::Dependency];
         if let Some(next) = decide::superfluous(&observed, run.now).filter(|_| is_woken_only) {

@@ -49,7 +49,7 @@ impl Reconciler for Selector {
 
     async fn reconcile(&self, run: Run<ImagePolicy>) -> Outcome<ImagePolicy> {
         let writer = Writer::of(&*run.object, run.now);
-        run.phase(writer.progress(), writer.progress());
+        run.looking(&writer.progress());
         let observed = self.observe(&run).await;
         let plan = decide(&observed);
         let latest = match &plan {

@@ -38,7 +38,10 @@ impl Reconciler for Scanner {
         let plan = decide(&observed);
         let result = match &plan {
             Plan::Scan(scan) => {
-                run.phase(scan.progress(), scan.progress());
+                match scan.is_of_empty_store() {
+                    true => run.phase(scan.progress(), scan.progress()),
+                    false => run.looking(&scan.progress()),
+                }
                 Some(self.act(&run.key, scan, &run.cancel).await)
             }
             Plan::Keep { .. } | Plan::Fail(_) => None,

@@ -65,7 +65,6 @@ impl Reconciler for GeneratorReconciler {
     const FINALIZER_NAME: &'static str = ARTIFACT_GENERATOR_FINALIZER;
 
     async fn reconcile(&self, run: Run<ArtifactGenerator>) -> Outcome<ArtifactGenerator> {
-        run.phase(report::IN_PROGRESS, report::IN_PROGRESS);
         let limit = self.settings.timeout;
         let work = tokio::time::timeout(limit, self.bring_up_to_date(&run));
         let result = match run.cancel.run_until_cancelled(work).await {
@@ -112,6 +111,7 @@ impl GeneratorReconciler {
         let Some(drift) = decide::drift(generator, &sources_digest, &stored, &objects) else {
             return Ok(Done::Unchanged);
         };
+        run.phase(report::IN_PROGRESS, report::IN_PROGRESS);
         tracing::debug!(key = %run.key, ?drift, "artifacts are built");
         let made = self.build(run, &inputs).await?;
         Ok(Done::Built { made, sources_digest })

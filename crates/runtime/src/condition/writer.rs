@@ -5,7 +5,7 @@ use weir_api::condition_type::{READY, RECONCILING, STALLED};
 use weir_api::reason::{PROGRESSING, PROGRESSING_WITH_RETRY};
 use weir_api::{Condition, FluxObject};
 
-use super::{Status, remove, set};
+use super::{Status, find, remove, set};
 use crate::Failure;
 
 /// A writer of the conditions of one object at one time.
@@ -73,11 +73,20 @@ impl Writer {
         self.set(conditions, READY, Status::False, reason, message);
     }
 
-    /// Shows that a run lasts.
+    /// Shows that a run with something new to do lasts.
     pub fn progressing(&self, conditions: &mut Vec<Condition>, ready: &str, reconciling: &str) {
         remove(conditions, STALLED);
         self.set(conditions, RECONCILING, Status::True, PROGRESSING, reconciling);
         self.set(conditions, READY, Status::Unknown, PROGRESSING, ready);
+    }
+
+    /// Shows that a run lasts that knows of nothing new yet. The Ready condition stays as it is.
+    pub fn looking(&self, conditions: &mut Vec<Condition>, message: &str) {
+        if find(conditions, READY).is_none_or(|ready| ready.status == Status::Unknown.as_str()) {
+            return self.progressing(conditions, message, message);
+        }
+        remove(conditions, STALLED);
+        self.set(conditions, RECONCILING, Status::True, PROGRESSING, message);
     }
 }
 
@@ -127,6 +136,23 @@ mod tests {
 
     fn progressing(writer: &Writer, conditions: &mut Vec<Condition>) {
         writer.progressing(conditions, "wait", "at work");
+    }
+
+    /// GEN-9.
+    #[rstest]
+    #[case::absent(|_, _| (), "Ready=Unknown Progressing: look")]
+    #[case::unknown(progressing, "Ready=Unknown Progressing: look")]
+    #[case::ready(ready, "Ready=True Good: done")]
+    #[case::stalled(stalled, "Ready=False Bad: no")]
+    #[case::retried(retried, "Ready=False Bad: no")]
+    fn a_run_without_news_leaves_what_is_known_of_ready(#[case] before: Write, #[case] expected: &str) {
+        let writer = Writer::of(&object(3, 3), Timestamp::UNIX_EPOCH);
+        let mut conditions = Vec::new();
+        before(&writer, &mut conditions);
+        writer.looking(&mut conditions, "look");
+        let line = |c: &Condition| format!("{}={} {}: {}", c.type_, c.status, c.reason, c.message);
+        let lines: Vec<_> = conditions.iter().map(line).collect();
+        assert_eq!(lines, ["Reconciling=True Progressing: look", expected]);
     }
 
     /// Each state replaces each other one, without rest.

@@ -16,26 +16,35 @@ const QUIET: Duration = Duration::from_secs(2);
 /// Message of a run in progress.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Phase<K> {
-    /// Message of the Ready condition, Unknown meanwhile.
+    /// Message of the Ready condition, where that is Unknown meanwhile.
     pub ready: String,
     /// Message of the Reconciling condition.
     pub reconciling: String,
+    /// True when the run has something new to do, so that Ready becomes Unknown whatever it is.
+    pub is_new: bool,
     /// The object with a status in which something is no longer claimed, or recorded: written at once.
     pub retracted: Option<Arc<K>>,
 }
 
 impl<K> Phase<K> {
     pub(super) fn of(ready: impl Into<String>, reconciling: impl Into<String>) -> Self {
-        Self { ready: ready.into(), reconciling: reconciling.into(), retracted: None }
+        Self { ready: ready.into(), reconciling: reconciling.into(), is_new: true, retracted: None }
+    }
+
+    /// The phase of a run that does not know yet of anything new.
+    pub(super) fn looking(message: &str) -> Self {
+        Self { is_new: false, ..Self::of(message, message) }
     }
 
     /// A copy, whether or not the object can be cloned.
     fn copy(&self) -> Self {
-        Self { retracted: self.retracted.clone(), ..Self::of(&self.ready, &self.reconciling) }
+        let retracted = self.retracted.clone();
+        Self { is_new: self.is_new, retracted, ..Self::of(&self.ready, &self.reconciling) }
     }
 
     fn says(&self, other: &Self) -> bool {
-        (&self.ready, &self.reconciling) == (&other.ready, &other.reconciling)
+        let said = |of: &Self| (of.ready.clone(), of.reconciling.clone(), of.is_new);
+        said(self) == said(other)
     }
 }
 
@@ -78,8 +87,9 @@ impl<K> Phases<K> {
         if phase.retracted.is_some() {
             self.0.urgent.notify_one();
         } else if let Some((before, _)) = newest.take() {
-            // An artifact that the run has retracted stays retracted until its end.
+            // All that the run has retracted, or knows of, stays so until its end.
             phase.retracted = before.retracted;
+            phase.is_new |= before.is_new;
         }
         *newest = Some((phase, Instant::now()));
     }
@@ -224,6 +234,19 @@ mod tests {
     async fn a_run_without_a_phase_writes_nothing() {
         let work = tokio::time::sleep(Duration::from_secs(3));
         assert_eq!(written(work, &Phases::default()).await, []);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_a_run_knows_of_it_knows_until_its_end() {
+        let phases = Phases::default();
+        let work = async {
+            for phase in [Phase::looking("looking"), phase("building"), Phase::looking("looking on")] {
+                phases.set(phase);
+                tokio::time::sleep(Duration::from_secs(3)).await;
+            }
+        };
+        let expected = [Phase::looking("looking"), phase("building"), phase("looking on")];
+        assert_eq!(written(work, &phases).await, expected);
     }
 
     #[tokio::test(start_paused = true)]

@@ -136,7 +136,12 @@ where
     /// The conditions of an object while a run lasts.
     fn progressing(&self, shown: &K, phase: &Phase<K>) -> Vec<Condition> {
         let mut conditions = shown.conditions().to_vec();
-        Writer::of(shown, self.now()).progressing(&mut conditions, &phase.ready, &phase.reconciling);
+        let writer = Writer::of(shown, self.now());
+        if phase.is_new {
+            writer.progressing(&mut conditions, &phase.ready, &phase.reconciling);
+        } else {
+            writer.looking(&mut conditions, &phase.reconciling);
+        }
         conditions
     }
 

@@ -36,10 +36,16 @@ impl<K: FluxObject> Run<K> {
         Self { object, key, causes, started: Instant::now(), now, cancel, phases }
     }
 
-    /// Records the step of the run. It is written to the status (Reconciling=True, Ready=Unknown, both `Progressing`) only
-    /// when the run lasts; both messages are complete sentences for people.
+    /// Records the step of a run that has something new to do. It is written to the status (Reconciling=True, Ready=Unknown,
+    /// both `Progressing`) only when the run lasts; both messages are complete sentences for people.
     pub fn phase(&self, ready: impl Into<String>, reconciling: impl Into<String>) {
         self.phases.set(Phase::of(ready, reconciling));
+    }
+
+    /// As [`Run::phase`], of a run that does not know yet of anything new: Ready stays what it is, unless it is absent or
+    /// Unknown.
+    pub fn looking(&self, message: &str) {
+        self.phases.set(Phase::looking(message));
     }
 
     /// As [`Run::phase`], and written at once with the status of `object`, which no longer claims something that has turned

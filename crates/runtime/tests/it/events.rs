@@ -76,3 +76,21 @@ async fn an_event_that_nobody_takes_is_counted() {
     assert!(text.contains(r#"weir_events_lost_total{destination="kubernetes"} 0"#), "{text}");
     world.stop().await;
 }
+
+/// NTF-9, SRC-EVT-3: an event that is refused as a repetition is not sent again, and is not lost.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_event_that_is_a_repetition_is_not_sent_again() {
+    let sink = WebhookSink::start().await.unwrap();
+    sink.answer(StatusCode::TOO_MANY_REQUESTS);
+    let world = world(&sink).await;
+    world.receiver("a", "").await;
+    sink.wait_for_requests(1, DEADLINE).await.unwrap();
+    sink.answer(StatusCode::ACCEPTED);
+    world.receiver("b", "").await;
+    let of_b = |request: &weir_testkit::SinkRequest| request.json()["involvedObject"]["name"] == "b";
+    sink.wait_for("the event of another object", DEADLINE, of_b).await.unwrap();
+    let text = world.env.metrics.encode().unwrap();
+    world.stop().await;
+    assert_eq!(sink.requests().len(), 2);
+    assert!(text.contains(r#"weir_events_lost_total{destination="notification"} 0"#), "{text}");
+}

@@ -1,7 +1,7 @@
 use std::sync::atomic::Ordering;
 
 use k8s_openapi::api::core::v1::Event;
-use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams};
+use kube::api::{Api, DeleteParams, DynamicObject, ListParams, Patch, PatchParams};
 use weir_runtime::args::EventsArgs;
 use weir_testkit::{condition, eventually, touch_requested_at, wait_for, wait_gone, wait_ready};
 
@@ -148,5 +148,91 @@ async fn conditions_of_others_survive() {
     assert_eq!(runs.load(Ordering::SeqCst), 1);
     let managers = object.metadata.managed_fields.unwrap_or_default();
     assert!(managers.iter().any(|entry| entry.manager.as_deref() == Some("test-controller")), "{managers:?}");
+    world.stop().await;
+}
+
+/// The whole condition, with its time.
+fn ready_of(object: &DynamicObject) -> serde_json::Value {
+    let conditions = object.data["status"]["conditions"].as_array().unwrap();
+    conditions.iter().find(|condition| condition["type"] == "Ready").unwrap().clone()
+}
+
+/// GEN-9: a run that lasts shows it, and a Ready object stays so until the run has found something new.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_long_run_that_only_looks_leaves_ready_as_it_is() {
+    let reconciler = MarkReady::default();
+    let held = reconciler.held.clone();
+    let world = world(reconciler).await;
+    world.receiver("held", "").await;
+    let receivers = world.receivers().await;
+    let seen = async |expected: &str| {
+        let what = format!("Ready={expected} in a run that lasts");
+        let object = wait_for(&receivers, "held", &what, DEADLINE, |object| {
+            let status = |type_| Some(condition(object?, type_)?.status);
+            status("Reconciling").as_deref() == Some("True") && status("Ready").as_deref() == Some(expected)
+        });
+        ready_of(&object.await.unwrap().unwrap())
+    };
+    seen("Unknown").await;
+    held.add_permits(1);
+    let ready = ready_of(&wait_ready(&receivers, "held", DEADLINE).await.unwrap());
+    touch_requested_at(&receivers, "held").await.unwrap();
+    assert_eq!(seen("True").await, ready);
+    held.add_permits(1);
+    let done = wait_for(&receivers, "held", "the end", DEADLINE, |object| {
+        object.is_some_and(|object| condition(object, "Reconciling").is_none())
+    });
+    assert_eq!(ready_of(&done.await.unwrap().unwrap()), ready);
+    world.stop().await;
+}
+
+/// SRC-REC-6.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_more_runs_at_once_than_workers() {
+    let reconciler = MarkReady::default();
+    let (held, runs) = (reconciler.held.clone(), reconciler.runs.clone());
+    let world = world(reconciler).await;
+    for number in 0..6 {
+        world.receiver(&format!("held-{number}"), "").await;
+    }
+    let metrics = &world.env.metrics;
+    let waiting = eventually("two to wait for the four workers", DEADLINE, async || {
+        let text = metrics.encode().ok()?;
+        text.contains("workqueue_depth{name=\"receiver\"} 2\n").then_some(())
+    });
+    waiting.await.unwrap();
+    assert_eq!(runs.load(Ordering::SeqCst), 4);
+    held.add_permits(6);
+    for number in 0..6 {
+        wait_ready(&world.receivers().await, &format!("held-{number}"), DEADLINE).await.unwrap();
+    }
+    world.stop().await;
+}
+
+/// GEN-6, SRC-REC-18: an object that is on its way out before it has a finalizer gets none, and there is nothing to undo.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_object_that_is_deleted_before_it_is_known_is_left_alone() {
+    let namespace = World::namespace().await;
+    let plane = weir_testkit::ControlPlane::shared().await.unwrap();
+    let receivers = plane.api("notification.toolkit.fluxcd.io/v1", "Receiver", &namespace).await.unwrap();
+    let yaml = "apiVersion: notification.toolkit.fluxcd.io/v1\nkind: Receiver\n\
+                metadata: {name: going, finalizers: [example.com/other]}\n\
+                spec: {type: generic, secretRef: {name: s}, resources: []}\n";
+    plane.apply_yaml(&namespace, yaml).await.unwrap();
+    receivers.delete("going", &DeleteParams::default()).await.unwrap();
+    let reconciler = MarkReady::default();
+    let (runs, finalized) = (reconciler.runs.clone(), reconciler.finalized.clone());
+    let config = plane.config().unwrap();
+    let world = World::start_in(namespace, config, flags(&[]), EventsArgs::default(), reconciler).await;
+    world.receiver("b", "").await;
+    wait_ready(&receivers, "b", DEADLINE).await.unwrap();
+    let going = receivers.get("going").await.unwrap();
+    assert_eq!(going.metadata.finalizers.unwrap(), ["example.com/other"]);
+    assert_eq!((runs.load(Ordering::SeqCst), finalized.load(Ordering::SeqCst)), (1, 0));
+    let free = Patch::Merge(serde_json::json!({"metadata": {"finalizers": null}}));
+    receivers.patch("going", &PatchParams::default(), &free).await.unwrap();
+    wait_gone(&receivers, "going", DEADLINE).await.unwrap();
+    let text = world.env.metrics.encode().unwrap();
+    assert!(text.contains("controller_runtime_reconcile_errors_total{controller=\"receiver\"} 0"), "{text}");
     world.stop().await;
 }

@@ -32,7 +32,8 @@ pub(crate) fn flags(more: &[&str]) -> RuntimeArgs {
     Flags::from_arg_matches(&matches).unwrap().runtime
 }
 
-/// Marks Receivers ready; panics over those named so, and keeps runs of those named `held` until they are let go.
+/// Marks Receivers ready; panics over those named so, and keeps runs of those named `held`, which look for
+/// something new, until they are let go.
 pub(crate) struct MarkReady {
     pub(crate) held: Arc<Semaphore>,
     pub(crate) runs: Arc<AtomicUsize>,
@@ -52,6 +53,7 @@ impl Reconciler for MarkReady {
         self.runs.fetch_add(1, Ordering::SeqCst);
         assert!(!run.key.name.starts_with("panic"), "told to panic");
         if run.key.name.starts_with("held") {
+            run.looking("at work");
             self.held.acquire().await.unwrap().forget();
         }
         let mut object = (*run.object).clone();

@@ -43,7 +43,8 @@ impl<'a, S: Source> Attempt<'a, S> {
         match found {
             // Nobody may be sent to a dead address while the artifact is made again (SRC-REC-15).
             Found::Missing | Found::Broken { .. } => run.retract(object.clone(), &progress),
-            Found::Nothing | Found::Whole | Found::Unreadable { .. } => run.phase(&progress, &progress),
+            Found::Nothing => run.phase(&progress, &progress),
+            Found::Whole | Found::Unreadable { .. } => run.looking(&progress),
         }
         let storing = Arc::default();
         Attempt { run, object, known, found, collected, progress, remarks: Vec::new(), storing }
@@ -71,7 +72,7 @@ impl<'a, S: Source> Attempt<'a, S> {
         &self.run.key
     }
 
-    /// Records the step of the run.
+    /// Records the step of a run that knows that a new artifact is to be made.
     pub(crate) fn progress(&mut self, message: String) {
         self.run.phase(&message, &message);
         self.progress = message;
