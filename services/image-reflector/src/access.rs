@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use weir_access::{KeyringError, ProfileError, PullSecrets, ReadError, Secrets, TransportError, caller};
+use weir_api::image::ImageRepositorySpec;
 use weir_api::{FluxObject, ImageRepository};
 use weir_auth::{DockerConfigError, LoginError, Logins, Provider, RegistryCredentials, is_ecr};
 use weir_http::SecretError;
@@ -82,12 +83,10 @@ impl Accesses {
         repository: &Repository,
     ) -> Result<RegistryOptions, AccessError> {
         let (spec, key) = (&object.spec, ObjectKey::of(object));
-        let timeout = spec.timeout.unwrap_or(spec.interval).to_std().max(MIN_TIMEOUT);
+        let timeout = timeout(spec);
         let (certificates, proxy) = (spec.cert_secret_ref.as_ref(), spec.proxy_secret_ref.as_ref());
         let http = self.secrets.profile(&key.namespace, certificates, proxy).await?;
-        let is_ecr = self.logs_in_to_ecr && spec.secret_ref.is_none() && is_ecr(repository.host());
-        let provider = Provider::parse(spec.provider.as_deref()).or(is_ecr.then_some(Provider::Aws));
-        let credentials = match provider {
+        let credentials = match provider(spec, repository.host(), self.logs_in_to_ecr) {
             None => self.pull_credentials(object, &key.namespace, repository).await?,
             Some(provider) => {
                 let account = spec.service_account_name.as_deref();
@@ -109,5 +108,58 @@ impl Accesses {
             (object.spec.secret_ref.as_ref(), object.spec.service_account_name.as_deref());
         let ring = self.secrets.keyring(namespace, secret, account, PullSecrets::OfTheirType).await?;
         Ok(ring.lookup(repository.host(), repository.path()).into_iter().next().unwrap_or_default())
+    }
+}
+
+/// Time for a scan.
+fn timeout(spec: &ImageRepositorySpec) -> Duration {
+    spec.timeout.unwrap_or(spec.interval).to_std().max(MIN_TIMEOUT)
+}
+
+/// The cloud to log in to: the object's, or Amazon's where the flag says so (AV-3).
+fn provider(spec: &ImageRepositorySpec, host: &str, logs_in_to_ecr: bool) -> Option<Provider> {
+    let is_ecr = logs_in_to_ecr && spec.secret_ref.is_none() && is_ecr(host);
+    Provider::parse(spec.provider.as_deref()).or(is_ecr.then_some(Provider::Aws))
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    const ECR: &str = "123456789012.dkr.ecr.eu-west-1.amazonaws.com";
+
+    fn spec(more: Value) -> ImageRepositorySpec {
+        let mut spec = json!({"image": "org/app", "interval": "1m"});
+        json_patch::merge(&mut spec, &more);
+        serde_json::from_value(spec).unwrap()
+    }
+
+    #[rstest]
+    #[case::off(json!({}), ECR, false, None)]
+    #[case::ecr(json!({}), ECR, true, Some(Provider::Aws))]
+    #[case::generic(json!({"provider": "generic"}), ECR, true, Some(Provider::Aws))]
+    #[case::elsewhere(json!({}), "ghcr.io", true, None)]
+    #[case::alike(json!({}), "123456789012.dkr.ecr.eu-west-1.amazonaws.com.evil.com", true, None)]
+    #[case::with_a_secret(json!({"secretRef": {"name": "s"}}), ECR, true, None)]
+    #[case::named(json!({"provider": "gcp"}), ECR, true, Some(Provider::Gcp))]
+    #[case::named_elsewhere(json!({"provider": "aws"}), "ghcr.io", false, Some(Provider::Aws))]
+    fn clouds_that_are_logged_in_to(
+        #[case] more: Value,
+        #[case] host: &str,
+        #[case] logs_in_to_ecr: bool,
+        #[case] expected: Option<Provider>,
+    ) {
+        assert_eq!(provider(&spec(more), host, logs_in_to_ecr), expected);
+    }
+
+    #[rstest]
+    #[case(json!({}), 60_000)]
+    #[case(json!({"timeout": "5s"}), 5_000)]
+    #[case(json!({"timeout": "10ms"}), 1_000)]
+    fn a_scan_has_the_timeout_or_the_interval(#[case] more: Value, #[case] milliseconds: u64) {
+        assert_eq!(timeout(&spec(more)), Duration::from_millis(milliseconds));
     }
 }

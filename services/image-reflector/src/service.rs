@@ -97,7 +97,7 @@ async fn open_store(args: &Args) -> Result<TagStore, ServiceError> {
     opened.map_err(|error| ServiceError::Other(error.to_string()))
 }
 
-/// A scan with another result concerns the policies that select from it (IP-3).
+/// A scan with another result concerns the policies that select from it (IP-3), and so does a repository that is new or gone.
 fn wake_policies(
     repositories: &Cache<ImageRepository>,
     policies: Index<ImagePolicy, ObjectKey>,
@@ -108,8 +108,13 @@ fn wake_policies(
             let status = repository.as_ref()?.status.as_ref()?;
             status.last_scan_result.as_ref().map(|last| last.revision.clone())
         };
-        let is_new = change.old.is_some() && revision(&change.old) != revision(&change.new);
-        let Some(repository) = change.latest().filter(|_| is_new && change.new.is_some()) else { return };
+        let is_news = match (&change.old, &change.new) {
+            // One that has been scanned was there before this service.
+            (None, new) => revision(new).is_none(),
+            (Some(_), None) => true,
+            (old, new) => revision(old) != revision(new),
+        };
+        let Some(repository) = change.latest().filter(|_| is_news) else { return };
         queue.wake(policies.naming(&ObjectKey::of(&**repository)), Cause::Dependency);
     });
 }

@@ -24,6 +24,73 @@ async fn a_policy_follows_the_scans_of_its_repository() {
     assert_eq!(status["observedPreviousRef"], json!({"name": image, "tag": "1.0.0"}));
 }
 
+/// IP-3: as with Flux, policies hear of a repository that goes, and of one that comes and cannot be scanned.
+#[tokio::test]
+async fn a_policy_notices_that_its_repository_is_gone_or_new() {
+    let (world, registry) = (World::start().await, Registry::start().await.unwrap());
+    let image = format!("{}/gone/app", registry.address());
+    registry.push_image("gone/app", "1.0.0").await.unwrap();
+    world.repository("app", &image, json!({})).await;
+    world.policy("app", "app", json!({"semver": {"range": "1.x"}})).await;
+    world.until("ImagePolicy", "app", "resolved to 1.0.0").await;
+    world.api("ImageRepository").await.delete("app", &Default::default()).await.unwrap();
+    world.until("ImagePolicy", "app", "referenced ImageRepository does not exist").await;
+    world.repository("app", "oci://nowhere", json!({})).await;
+    world.until("ImagePolicy", "app", "should not include URL scheme").await;
+}
+
+/// IP-4: leave is given by the labels that the policy's namespace has in the cluster.
+#[rstest::rstest]
+#[case::with_the_label("a", false, "resolved to 1.0.0")]
+#[case::with_another_label("b", false, "can't be accessed due to ACL labels mismatch on namespace")]
+#[case::blocked("a", true, "cross-namespace references have been blocked")]
+#[tokio::test]
+async fn security_a_policy_of_another_namespace_needs_leave(
+    #[case] team: &str,
+    #[case] is_blocked: bool,
+    #[case] expected: &str,
+) {
+    let shard = format!("shard-{team}-{is_blocked}-{}", std::process::id());
+    let flags = [
+        "--watch-all-namespaces=true".to_owned(),
+        format!("--watch-label-selector=test={shard}"),
+        format!("--no-cross-namespace-refs={is_blocked}"),
+    ];
+    let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+    let (world, registry) = (World::start_with(&flags).await, Registry::start().await.unwrap());
+    registry.push_image("leave/app", "1.0.0").await.unwrap();
+    let elsewhere = world.plane.unique_namespace("elsewhere").await.unwrap();
+    let namespaces: kube::Api<k8s_openapi::api::core::v1::Namespace> =
+        kube::Api::all(world.plane.client().unwrap());
+    let labels = kube::api::Patch::Merge(json!({"metadata": {"labels": {"team": team}}}));
+    namespaces.patch(&elsewhere, &Default::default(), &labels).await.unwrap();
+    let object = |kind: &str, spec: serde_json::Value| {
+        let metadata = json!({"name": "app", "labels": {"test": shard}});
+        json!({"apiVersion": crate::world::IMAGE, "kind": kind, "metadata": metadata, "spec": spec})
+    };
+    let repository = json!({
+        "image": format!("{}/leave/app", registry.address()), "interval": "1h", "insecure": true,
+        "accessFrom": {"namespaceSelectors": [{"matchLabels": {"team": "a"}}]},
+    });
+    world.plane.apply(&world.namespace, object("ImageRepository", repository)).await.unwrap();
+    world.until("ImageRepository", "app", "found 1 tags").await;
+    let policy = json!({
+        "imageRepositoryRef": {"name": "app", "namespace": world.namespace},
+        "policy": {"semver": {"range": "1.x"}},
+    });
+    world.plane.apply(&elsewhere, object("ImagePolicy", policy)).await.unwrap();
+    let api = world.plane.api(crate::world::IMAGE, "ImagePolicy", &elsewhere).await.unwrap();
+    let says = |object: Option<&kube::core::DynamicObject>| {
+        object.is_some_and(|object| {
+            weir_testkit::condition(object, "Ready").is_some_and(|ready| ready.message.contains(expected))
+        })
+    };
+    let found = weir_testkit::wait_for(&api, "app", expected, crate::world::DEADLINE, says).await;
+    let found = found.unwrap_or_else(|error| panic!("{error}\n{}", world.controller.log_tail()));
+    let is_selected = found.unwrap().data["status"]["latestRef"]["tag"] == "1.0.0";
+    assert_eq!(is_selected, expected.starts_with("resolved"));
+}
+
 #[tokio::test]
 async fn digests_are_reflected() {
     let (world, registry) = (World::start().await, Registry::start().await.unwrap());

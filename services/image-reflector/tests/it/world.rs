@@ -18,22 +18,29 @@ pub struct World {
     pub grpc: u16,
     pub controller: Process,
     folder: Folder,
+    flags: Vec<String>,
 }
 
 impl World {
     pub async fn start() -> Self {
+        Self::start_with(&["--watch-all-namespaces=false"]).await
+    }
+
+    /// Starts with these flags about what is watched, and others.
+    pub async fn start_with(flags: &[&str]) -> Self {
         let plane = ControlPlane::shared().await.unwrap();
         plane.apply_crds(&repo_path("deploy/kustomize/crds")).await.unwrap();
         let namespace = plane.unique_namespace("reflect").await.unwrap();
         let (folder, grpc) = (Folder::new("reflect").unwrap(), free_port().unwrap());
-        let controller = launch(plane, &folder, &namespace, grpc);
-        Self { plane, namespace, grpc, controller, folder }
+        let flags: Vec<String> = flags.iter().map(|flag| (*flag).to_owned()).collect();
+        let controller = launch(plane, &folder, &namespace, grpc, &flags);
+        Self { plane, namespace, grpc, controller, folder, flags }
     }
 
     /// Starts the controller again, after it was killed.
     pub fn start_again(&mut self) {
         self.controller.kill();
-        self.controller = launch(self.plane, &self.folder, &self.namespace, self.grpc);
+        self.controller = launch(self.plane, &self.folder, &self.namespace, self.grpc, &self.flags);
     }
 
     /// The folder of the tag database.
@@ -91,18 +98,14 @@ fn ready_message(object: &DynamicObject) -> Option<&str> {
     conditions.iter().find(|condition| condition["type"] == "Ready")?["message"].as_str()
 }
 
-fn launch(plane: &ControlPlane, folder: &Folder, namespace: &str, grpc: u16) -> Process {
+fn launch(plane: &ControlPlane, folder: &Folder, namespace: &str, grpc: u16, flags: &[String]) -> Process {
     let mut command = Command::new(env!("CARGO_BIN_EXE_image-reflector-controller"));
     command
         .env("KUBECONFIG", plane.kubeconfig_path())
         .env("RUNTIME_NAMESPACE", namespace)
         .arg(format!("--grpc-addr=127.0.0.1:{grpc}"))
         .arg(format!("--storage-path={}", folder.path().join("data").display()))
-        .args([
-            "--watch-all-namespaces=false",
-            "--metrics-addr=0",
-            "--health-addr=0",
-            "--log-encoding=console",
-        ]);
+        .args(["--metrics-addr=0", "--health-addr=0", "--log-encoding=console"])
+        .args(flags);
     Process::start("image-reflector-controller", &mut command, &folder.path().join("log")).unwrap()
 }

@@ -83,6 +83,17 @@ fn other_namespaces_need_leave(#[case] access: Value, #[case] expected: &str) {
     assert_eq!(words(decide(&observed(policy, json!({"spec": {"accessFrom": access}})))), expected);
 }
 
+/// IP-5.
+#[rstest]
+#[case(json!({"image": "oci://x"}),
+    "stalled ImageURLInvalid: image 'oci://x' should not include URL scheme; remove 'oci://'")]
+#[case(json!({"provider": "aws", "serviceAccountName": "x"}),
+    "stalled FeatureGateDisabled: to use spec.serviceAccountName in the ImageRepository for provider authentication please enable the ObjectLevelWorkloadIdentity feature gate in the controller")]
+#[case(json!({"provider": "generic", "serviceAccountName": "x"}), "org/app:1.1.0 None")]
+fn a_repository_that_cannot_be_used_stalls_its_policies(#[case] spec: Value, #[case] expected: &str) {
+    assert_eq!(words(decide(&observed(json!({}), json!({"spec": spec})))), expected);
+}
+
 #[test]
 fn the_flag_blocks_other_namespaces_before_anything_is_told() {
     let policy = json!({"spec": {"imageRepositoryRef": {"namespace": "other"}}});
