@@ -2,6 +2,7 @@
 //! URLs are those of our own requests, not those that redirects led to, and a server's text is shown without the
 //! secrets that the server knows (SRC-SCK-11).
 
+use std::io::{self, ErrorKind};
 use std::time::Duration;
 
 use reqwest::{Method, Response, StatusCode};
@@ -23,6 +24,8 @@ const SHOWN_PARAMETERS: [&str; 7] = ["scope", "service", "mount", "from", "diges
 const REDACTED: &str = "REDACTED";
 /// Status of proxies before a registry when they gave up on it.
 const CLIENT_CLOSED: u16 = 499;
+/// Words of the C libraries (glibc, musl) about a name that could not be looked up now; the error has no kind.
+const RESOLVER_LATER: [&str; 2] = ["Temporary failure in name resolution", "Try again"];
 
 /// A failed request to a registry.
 #[derive(Debug, thiserror::Error)]
@@ -178,6 +181,7 @@ impl Error {
                     || status.as_u16() == CLIENT_CLOSED
             }
             Self::Transport { is_transient, .. } => *is_transient,
+            Self::Unreachable { causes } => causes.iter().any(Self::is_transient),
             _ => false,
         }
     }
@@ -217,10 +221,32 @@ impl Error {
             Method::PUT => "Put",
             _ => "Get",
         };
-        let is_transient =
-            error.is_body() || (!error.is_connect() && !error.is_timeout() && !error.is_redirect());
+        let is_transient = match error.is_connect() {
+            true => error.is_timeout() || may_connect_later(error),
+            false => error.is_body() || (!error.is_timeout() && !error.is_redirect()),
+        };
         Self::Transport { method, url: shown(url), reason: weir_http::reason(error, url), is_transient }
     }
+}
+
+/// Returns true when a connection that was not made may be made soon: it broke off, or the name server was not there. A
+/// port that refuses, an unknown name and a bad certificate stay as they are for longer than we wait.
+fn may_connect_later(error: &dyn std::error::Error) -> bool {
+    let mut causes = std::iter::successors(error.source(), |cause| (*cause).source());
+    causes.any(|cause| {
+        let kind = cause.downcast_ref::<io::Error>().map(io::Error::kind);
+        let broke_off = matches!(
+            kind,
+            Some(
+                ErrorKind::ConnectionReset
+                    | ErrorKind::ConnectionAborted
+                    | ErrorKind::BrokenPipe
+                    | ErrorKind::UnexpectedEof
+                    | ErrorKind::TimedOut
+            )
+        );
+        broke_off || RESOLVER_LATER.iter().any(|words| cause.to_string().ends_with(words))
+    })
 }
 
 /// A URL as errors show it (SRC-SCK-11), with its parameters in order, as Go writes them.
@@ -342,6 +368,45 @@ mod tests {
     fn answers(#[case] status: u16, #[case] body: &str, #[case] expected: &str) {
         let status = StatusCode::from_u16(status).unwrap_or_default();
         assert_eq!(words(&Method::GET, status, body.as_bytes(), &["hunter2".into()]), expected);
+    }
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("client error (Connect)")]
+    struct Connect(#[source] io::Error);
+
+    /// IR-13.
+    #[rstest]
+    #[case(io::Error::from(ErrorKind::ConnectionReset), true)]
+    #[case(io::Error::from(ErrorKind::UnexpectedEof), true)]
+    #[case(io::Error::from(ErrorKind::TimedOut), true)]
+    #[case(
+        io::Error::other("failed to lookup address information: Temporary failure in name resolution"),
+        true
+    )]
+    #[case(io::Error::other("failed to lookup address information: Try again"), true)]
+    #[case(io::Error::other("failed to lookup address information: Name or service not known"), false)]
+    #[case(io::Error::from(ErrorKind::ConnectionRefused), false)]
+    #[case(io::Error::from(ErrorKind::InvalidData), false)]
+    fn connections_that_may_be_made_later(#[case] error: io::Error, #[case] expected: bool) {
+        assert_eq!(may_connect_later(&Connect(error)), expected);
+    }
+
+    /// The way in is looked for with https and http; one that may work later is reason enough to ask again.
+    #[rstest]
+    #[case(&[true, false], true)]
+    #[case(&[false, true], true)]
+    #[case(&[false, false], false)]
+    fn ways_that_may_be_found_later(#[case] causes: &[bool], #[case] expected: bool) {
+        let cause = |is_transient: &bool| Error::Transport {
+            method: "Get",
+            url: String::new(),
+            reason: String::new(),
+            is_transient: *is_transient,
+        };
+        assert_eq!(
+            Error::Unreachable { causes: causes.iter().map(cause).collect() }.is_transient(),
+            expected
+        );
     }
 
     #[test]

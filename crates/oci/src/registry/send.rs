@@ -9,11 +9,9 @@ use url::Url;
 use super::{Registry, accept};
 use crate::error::Error;
 
-/// Tries of one request.
-const MAX_TRIES: u32 = 4;
-/// Wait before the second try; three times as long before each further one.
-const FIRST_WAIT: Duration = Duration::from_millis(100);
-const WAIT_FACTOR: u32 = 3;
+/// Waits between the tries of one request: nearly none where just a connection broke, then as long as it takes to reload
+/// a proxy before the registry.
+const WAITS: [Duration; 3] = [Duration::from_millis(100), Duration::from_secs(1), Duration::from_secs(3)];
 /// Longest wait that a registry may ask for; the deadline bounds it too.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(30);
 
@@ -65,9 +63,8 @@ impl Registry {
         method: Method,
         locate: impl Fn(&Url) -> Url,
     ) -> Result<Answer, Error> {
-        let mut wait = FIRST_WAIT;
+        let mut waits = WAITS.into_iter();
         let mut may_renew = true;
-        let mut tries = 1;
         loop {
             let error = match self.attempt(&extra, &method, &locate).await {
                 Ok(answer) => return Ok(answer),
@@ -78,22 +75,18 @@ impl Registry {
                 self.lose_way();
                 continue;
             }
-            if !error.is_transient() || tries >= MAX_TRIES {
-                return Err(error);
-            }
+            let Some(wait) = waits.next().filter(|_| error.is_transient()) else { return Err(error) };
             let asked = match &error {
                 Error::Refused { retry_after, .. } => retry_after.unwrap_or_default().min(MAX_RETRY_AFTER),
                 _ => Duration::ZERO,
             };
-            tracing::debug!(%error, tries, "registry request is tried again");
+            tracing::debug!(%error, ?wait, "registry request is tried again");
             #[expect(
                 clippy::disallowed_methods,
                 reason = "between the few tries of one request, within the time of the object"
             )]
             let pause = tokio::time::sleep(wait.max(asked));
             self.in_time(pause).await.map_err(|_| error)?;
-            wait *= WAIT_FACTOR;
-            tries += 1;
         }
     }
 

@@ -14,6 +14,7 @@ use tokio::task::JoinSet;
 use weir_artifact::{Algorithm, Digest};
 use weir_auth::RegistryCredentials;
 use weir_oci::{Descriptor, Error, RegistryOptions};
+use weir_testkit::{Fault, FaultProxy};
 
 use crate::{insecure, open};
 
@@ -178,6 +179,18 @@ async fn failures_that_pass() {
     let (address, _tasks) = serve(Behaviour { failures: usize::MAX, ..Behaviour::default() }).await;
     let error = open(&address, "good", insecure()).resolve("v1").await.unwrap_err();
     assert!(error.to_string().contains("unexpected status code 503"), "{error}");
+}
+
+/// IR-13: the way in is looked for anew every few minutes, so that this is the first request of most scans.
+#[tokio::test]
+async fn the_first_request_is_tried_again_too() {
+    let (address, _tasks) = serve(Behaviour::default()).await;
+    for fault in [Fault::Away, Fault::Status(502, None), Fault::Status(503, Some(0))] {
+        let proxy = FaultProxy::http(&address).await.unwrap();
+        proxy.set_for("GET /v2/ ", 2, fault);
+        let tags = open(&proxy.address(), "paged", insecure()).tags(100).await;
+        assert_eq!(tags.unwrap(), ["a", "b", "c"], "{fault:?}");
+    }
 }
 
 /// SRC-SCK-7, DEP-OCI-5.

@@ -1,9 +1,10 @@
 //! The way of an artifact: tags, digest, manifest, layer.
 
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use weir_artifact::{Algorithm, Digest, Limits, Untar};
 use weir_auth::RegistryCredentials;
 use weir_oci::{Profile, RegistryOptions};
-use weir_testkit::{Identity, Registry, TlsFront};
+use weir_testkit::{Identity, Registry, SinkAnswer, TlsFront, WebhookSink};
 
 use crate::{insecure, open};
 
@@ -112,4 +113,31 @@ async fn nobody_listens() {
     let expected = "Get \"https://127.0.0.1:1/v2/\": dial tcp 127.0.0.1:1: connect: connection refused; Get \
                     \"http://127.0.0.1:1/v2/\": dial tcp 127.0.0.1:1: connect: connection refused";
     assert_eq!(error.to_string(), expected);
+}
+
+/// IR-14: a token is asked for that may read this repository and nothing else.
+#[tokio::test]
+async fn a_token_for_pulls_of_one_repository() {
+    let registry = WebhookSink::start().await.unwrap();
+    let realm = registry.url("/token");
+    registry.answer_with(move |request| match request.path.as_str() {
+        "/token" => SinkAnswer { body: r#"{"token":"t"}"#.into(), ..SinkAnswer::default() },
+        "/v2/" => {
+            let challenge = format!("Bearer realm=\"{realm}\",service=\"s\",scope=\"registry:catalog:*\"");
+            let challenge = HeaderValue::from_str(&challenge).unwrap();
+            let headers = HeaderMap::from_iter([(header::WWW_AUTHENTICATE, challenge)]);
+            SinkAnswer { status: StatusCode::UNAUTHORIZED, headers, ..SinkAnswer::default() }
+        }
+        _ => SinkAnswer { body: r#"{"tags":["1"]}"#.into(), ..SinkAnswer::default() },
+    });
+    let address = registry.url("").replace("http://", "");
+    assert_eq!(open(&address, "org/app", insecure()).tags(10).await.unwrap(), ["1"]);
+    let requests = registry.requests();
+    let asked: Vec<&str> =
+        requests.iter().filter(|request| request.path == "/token").map(|request| &*request.query).collect();
+    assert_eq!(asked.len(), 1);
+    let parameters: Vec<_> = url::form_urlencoded::parse(asked[0].as_bytes()).into_owned().collect();
+    let scopes: Vec<&str> =
+        parameters.iter().filter(|(name, _)| name == "scope").map(|(_, value)| value.as_str()).collect();
+    assert_eq!(scopes, ["repository:org/app:pull"]);
 }
