@@ -21,6 +21,9 @@ const POOL_IDLE: Duration = Duration::from_secs(60);
 /// Redirects that are followed.
 const MAX_REDIRECTS: usize = 10;
 
+/// Hosts that the environment's proxies are never used for, as with Go: this machine.
+const THIS_MACHINE: &str = "localhost,127.0.0.0/8,::1";
+
 /// Errors of making a client. The texts are those of conditions.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
@@ -148,12 +151,18 @@ fn by_environment(mut builder: ClientBuilder) -> ClientBuilder {
             [name.to_owned(), name.to_lowercase()].into_iter().find_map(|name| std::env::var(name).ok());
         let Some(address) = found.filter(|address| !address.is_empty()) else { continue };
         match make(proxy_url(&address)) {
-            Ok(proxy) => builder = builder.proxy(proxy.no_proxy(NoProxy::from_env())),
+            Ok(proxy) => builder = builder.proxy(proxy.no_proxy(exceptions())),
             // The address may hold a password.
             Err(_) => tracing::warn!("the address in {name} is no URL of a proxy and is not used"),
         }
     }
     builder
+}
+
+/// The hosts that are reached without the environment's proxies.
+fn exceptions() -> Option<NoProxy> {
+    let named = ["NO_PROXY", "no_proxy"].into_iter().find_map(|name| std::env::var(name).ok());
+    NoProxy::from_string(&format!("{},{THIS_MACHINE}", named.unwrap_or_default()))
 }
 
 /// Returns the URL of a proxy for the library: names are the proxy's to resolve, as with Go's `socks5`, since from here they
