@@ -30,7 +30,7 @@ pub struct Args {
     // Flux spells this one flag in camel case.
     #[arg(long = "receiverAddr", alias = "receiver-addr", default_value = ":9292")]
     pub receiver_addr: String,
-    /// Time in which a repeated event is dropped as a duplicate; 0 drops none.
+    /// Time in which a repeated event is dropped as a duplicate; 0 stands for 1s.
     #[arg(long, default_value = "5m")]
     pub rate_limit_interval: Duration,
     /// Use the real path as a label of HTTP metrics; everyone who can read the metrics then sees the webhook paths.

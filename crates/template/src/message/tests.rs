@@ -49,6 +49,26 @@ fn render(template: &str) -> Result<String, String> {
     message.render(&data).map_err(|error| error.to_string())
 }
 
+/// TP-7: files and objects come in their order, whatever it is in the tree or a file.
+#[test]
+fn files_and_objects_are_in_order() {
+    let mut setters = Setters::default();
+    let policy = PolicyName { namespace: "shop".into(), name: "web".into() };
+    setters.insert(policy, Image { name: "acme/web".into(), tag: "2".into(), digest: None });
+    let mut update = Update::default();
+    for file in ["b.yaml", "a.yaml"] {
+        let of = |kind: &str, name: &str| {
+            (object("v1", kind, name), change("acme/web:1", "acme/web:2", "shop:web"))
+        };
+        update.record(file, vec![of("Pod", "z"), of("Job", "y"), of("Pod", "x")], &setters);
+    }
+    let template = "{{ range $f, $os := .Changed.FileChanges }}{{ $f }}:\
+                    {{ range $o, $_ := $os }} {{ $o.Kind }}/{{ $o.Name }}{{ end }}\n{{ end }}";
+    let data = MessageData { namespace: "shop", name: "apps", update: &update, values: &BTreeMap::new() };
+    let message = Message::parse(template).unwrap().render(&data).unwrap();
+    assert_eq!(message.trim(), "a.yaml: Job/y Pod/x Pod/z\nb.yaml: Job/y Pod/x Pod/z");
+}
+
 const TEMPLATE_8: &str = "Files:
 {{ range $f, $_ := .Changed.FileChanges -}}
 - {{ $f }}

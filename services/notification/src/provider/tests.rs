@@ -246,9 +246,21 @@ fn addresses_that_cannot_work(#[case] kind: &str, #[case] address: &str, #[case]
 #[case("datadog", "token cannot be empty")]
 #[case("github", "github token or github app details must be specified")]
 #[case("gitlab", "gitlab token cannot be empty")]
+#[case("gitea", "gitea token cannot be empty")]
+#[case("bitbucket", "bitbucket token cannot be empty")]
 fn tokens_that_are_needed(#[case] kind: &str, #[case] expected: &str) {
     let settings =
         Settings { token: String::new(), password: String::new(), hmac_key: Vec::new(), ..settings(kind) };
+    assert_eq!(build(&settings).err().unwrap().to_string(), expected);
+}
+
+/// NTF-77.
+#[rstest]
+#[case("no-colon")]
+#[case("one:two:three")]
+fn tokens_of_bitbucket_are_a_user_and_a_password(#[case] token: &str) {
+    let settings = Settings { token: token.into(), ..settings("bitbucket") };
+    let expected = "invalid token format, expected to be <user>:<password>";
     assert_eq!(build(&settings).err().unwrap().to_string(), expected);
 }
 

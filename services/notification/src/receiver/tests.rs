@@ -10,6 +10,11 @@ use super::*;
 
 const TOKEN: &str = "test-token";
 const BODY: &str = r#"{"action": "push"}"#;
+const CDEVENT: &str = r#"{
+    "context": {"version": "0.4.1", "id": "1", "source": "/x", "timestamp": "2026-01-02T03:04:05Z",
+        "type": "dev.cdevents.artifact.published.0.1.0"},
+    "subject": {"id": "pkg:oci/x"}
+}"#;
 
 fn hex_mac<M: Mac + KeyInit>(key: &str, body: &str) -> String {
     let mut mac = <M as KeyInit>::new_from_slice(key.as_bytes()).unwrap();
@@ -93,15 +98,39 @@ fn tokens_and_bare_signatures_are_checked() {
         "the X-Gitlab-Token header value does not match the receiver token"
     );
     assert_eq!(text(verdict("harbor", "", &[("Authorization", TOKEN)], &[])), "ok");
-    assert!(verdict("harbor", "", &[("Authorization", "Bearer test-token")], &[]).is_err());
+    assert_eq!(
+        text(verdict("harbor", "", &[("Authorization", "Bearer test-token")], &[])),
+        "the Harbor Authorization header value does not match the receiver token"
+    );
     let mac = hex_mac::<Hmac<Sha1>>(TOKEN, BODY);
     assert_eq!(text(verdict("nexus", BODY, &[("X-Nexus-Webhook-Signature", &mac)], &[])), "ok");
+    assert_eq!(text(verdict("nexus", BODY, &[], &[])), "the Nexus signature is missing from header");
     assert_eq!(
         text(verdict("nexus", BODY, &[("X-Nexus-Webhook-Signature", "00")], &[])),
         "invalid Nexus signature"
     );
     // Nexus writes lower case, and Flux compares the text.
     assert!(verdict("nexus", BODY, &[("X-Nexus-Webhook-Signature", &mac.to_uppercase())], &[]).is_err());
+}
+
+/// NTF-97.
+#[rstest]
+#[case("gitlab", "X-Gitlab-Token", TOKEN, "X-Gitlab-Event", "GitLab event")]
+#[case("bitbucket", "X-Hub-Signature", &sha256(CDEVENT), "X-Event-Key", "Bitbucket server event")]
+#[case("cdevents", "X-None", "", "Ce-Type", "CDEvent")]
+fn events_that_are_not_admitted(
+    #[case] kind: &str,
+    #[case] proof: &str,
+    #[case] value: &str,
+    #[case] header: &str,
+    #[case] service: &str,
+) {
+    let verdict = |event| {
+        let headers = [(proof, value), (header, event), ("Content-Type", "application/json")];
+        text(verdict(kind, CDEVENT, &headers, &["wanted"]))
+    };
+    assert_eq!(verdict("wanted"), "ok");
+    assert_eq!(verdict("other"), format!("the {service} \"other\" is not authorised"));
 }
 
 #[test]

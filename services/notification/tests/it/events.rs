@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::json;
-use weir_testkit::Fault;
+use weir_testkit::{Fault, WebhookSink};
 
 use crate::world::{DEADLINE, Setup};
 
@@ -54,6 +54,45 @@ async fn a_provider_that_cannot_work_shows_on_its_alert_without_its_secrets() {
     );
     let masked = world.failure_of("masked").await;
     assert!(masked.contains("invalid Slack hook URL *****") && !masked.contains("sesame9"), "{masked}");
+}
+
+/// NTF-37, NTF-21: who fails takes nothing from the others, and a repetition is one also of an event that nobody got.
+#[tokio::test]
+async fn one_provider_that_fails_does_not_hold_up_another() {
+    let setup = Setup::new().await;
+    setup.provider("missing", "generic", json!({"secretRef": {"name": "nope"}})).await;
+    setup.provider("good", "generic", json!({})).await;
+    let world = setup.start().await;
+    assert_eq!(world.post(&world.event("hello", "info")).await, 202);
+    world.failure_of("missing").await;
+    world.sink.wait_for("the good one", DEADLINE, |request| request.path == "/good").await.unwrap();
+    assert_eq!(world.post(&world.event("hello", "info")).await, 429);
+
+    let mut unwanted = world.event("nobody wants it", "info");
+    unwanted["involvedObject"]["kind"] = "Bucket".into();
+    unwanted["involvedObject"]["apiVersion"] = "source.toolkit.fluxcd.io/v1".into();
+    assert_eq!(world.post(&unwanted).await, 202);
+    assert_eq!(world.post(&unwanted).await, 429);
+    assert_eq!(world.sink.requests().len(), 1);
+}
+
+/// NTF-47: the environment's proxies are for all hosts but this machine's own, as in Go.
+#[tokio::test]
+async fn proxies_of_the_environment_are_not_for_this_machine() {
+    let proxy = WebhookSink::start().await.unwrap();
+    let mut setup = Setup::new().await;
+    setup.env("HTTP_PROXY", &proxy.url(""));
+    let by_name = setup.sink.url("/name").replace("127.0.0.1", "localhost");
+    setup.provider("far", "generic", json!({"address": "http://chat.example.com/far"})).await;
+    setup.provider("name", "generic", json!({"address": by_name})).await;
+    setup.provider("number", "generic", json!({})).await;
+    let world = setup.start().await;
+    assert_eq!(world.post(&world.event("hello", "info")).await, 202);
+    proxy.wait_for("the far one", DEADLINE, |request| request.path == "/far").await.unwrap();
+    for path in ["/name", "/number"] {
+        world.sink.wait_for("the near one", DEADLINE, |request| request.path == path).await.unwrap();
+    }
+    assert_eq!(proxy.requests().len(), 1);
 }
 
 #[tokio::test]

@@ -51,8 +51,11 @@ async fn first_call(world: &World, path: &str, body: &str, headers: &[(&str, &st
 }
 
 async fn marked(world: &World) -> Vec<String> {
-    let api =
-        world.plane.api("source.toolkit.fluxcd.io/v1", "GitRepository", &world.namespace).await.unwrap();
+    marked_in(world, &world.namespace).await
+}
+
+async fn marked_in(world: &World, namespace: &str) -> Vec<String> {
+    let api = world.plane.api("source.toolkit.fluxcd.io/v1", "GitRepository", namespace).await.unwrap();
     let objects = api.list(&Default::default()).await.unwrap().items;
     let is_marked = |o: &kube::api::DynamicObject| {
         o.metadata.annotations.as_ref().is_some_and(|a| a.contains_key("reconcile.fluxcd.io/requestedAt"))
@@ -149,6 +152,63 @@ async fn one_missing_object_does_not_stop_the_others_and_old_versions_are_served
     let path = path_of(&world, "hooks").await;
     assert_eq!(first_call(&world, &path, "", &[]).await, 500);
     assert_eq!(marked(&world).await, ["one", "two"]);
+}
+
+/// NTF-105, NTF-130: objects of other namespaces are marked only where that is allowed; the Receiver's own are in any case.
+#[rstest::rstest]
+#[case::allowed(false, 200)]
+#[case::blocked(true, 500)]
+#[tokio::test]
+async fn security_receivers_mark_nothing_in_other_namespaces_when_told_so(
+    #[case] is_blocked: bool,
+    #[case] expected: u16,
+) {
+    let mut setup = Setup::new().await;
+    setup.flag(&format!("--no-cross-namespace-refs={is_blocked}"));
+    let plane = weir_testkit::ControlPlane::shared().await.unwrap();
+    let elsewhere = plane.unique_namespace("elsewhere").await.unwrap();
+    for (name, team) in [("named", "a"), ("labelled", "b")] {
+        plane.apply_yaml(&elsewhere, &repository(name, team)).await.unwrap();
+    }
+    setup.apply(&repository("own", "a")).await;
+    setup.apply(TOKEN).await;
+    let resources = json!([
+        {"kind": "GitRepository", "name": "named", "namespace": elsewhere},
+        {"kind": "GitRepository", "name": "*", "matchLabels": {"team": "b"}, "namespace": elsewhere},
+        {"kind": "GitRepository", "name": "own"},
+    ]);
+    setup.apply(&receiver("hooks", "generic", json!({"resources": resources}))).await;
+    let world = setup.start().await;
+    let path = path_of(&world, "hooks").await;
+    assert_eq!(first_call(&world, &path, "", &[]).await, expected);
+    assert_eq!(marked(&world).await, ["own"]);
+    let foreign: &[&str] = if is_blocked { &[] } else { &["labelled", "named"] };
+    assert_eq!(marked_in(&world, &elsewhere).await, foreign);
+}
+
+/// NTF-111.
+#[tokio::test]
+async fn each_call_marks_anew_with_the_time_of_the_call() {
+    let setup = Setup::new().await;
+    setup.apply(&repository("one", "a")).await;
+    setup.apply(TOKEN).await;
+    let resources = json!([{"kind": "GitRepository", "name": "one"}]);
+    setup.apply(&receiver("hooks", "generic", json!({"resources": resources}))).await;
+    let world = setup.start().await;
+    let path = path_of(&world, "hooks").await;
+    let api =
+        world.plane.api("source.toolkit.fluxcd.io/v1", "GitRepository", &world.namespace).await.unwrap();
+    let mut before = jiff::Timestamp::now();
+    for _ in 0..2 {
+        assert_eq!(first_call(&world, &path, "", &[]).await, 200);
+        let one = api.get("one").await.unwrap();
+        let time = one.metadata.annotations.unwrap()["reconcile.fluxcd.io/requestedAt"].clone();
+        let time: jiff::Timestamp = time.parse().unwrap();
+        assert!(time > before, "{time}");
+        before = time;
+        let managers = one.metadata.managed_fields.unwrap_or_default();
+        assert!(managers.iter().any(|entry| entry.manager.as_deref() == Some("notification-controller")));
+    }
 }
 
 #[tokio::test]

@@ -246,6 +246,38 @@ mod tests {
         .unwrap()
     }
 
+    /// SRC-OCI-11.
+    #[rstest]
+    #[case::first(&["a/x", "b/x"], json!({}), Ok("a/x"))]
+    #[case::by_media_type(&["a/x", "b/x"], json!({ "mediaType": "b/x" }), Ok("b/x"))]
+    #[case::any_media_type(&["a/x", "b/x"], json!({ "mediaType": "" }), Ok("a/x"))]
+    #[case::other_media_type(&["a/x"], json!({ "mediaType": "c/x" }), Err("failed to find layer with media type 'c/x' in artifact"))]
+    #[case::none(&[], json!({}), Err("no layers found in artifact"))]
+    #[case::none_of_a_media_type(&[], json!({ "mediaType": "c/x" }), Err("no layers found in artifact"))]
+    fn layers(#[case] types: &[&str], #[case] selector: Value, #[case] expected: Result<&str, &str>) {
+        let text = format!("sha256:{}", "0a".repeat(32));
+        let layer = |of: &&str| json!({ "mediaType": of, "digest": text, "size": 1 });
+        let layers: Vec<Value> = types.iter().map(layer).collect();
+        let config = layer(&"application/json");
+        let bytes = json!({ "schemaVersion": 2, "config": config, "layers": layers }).to_string();
+        let manifest = Manifest::parse(digest(&text).unwrap(), bytes.as_bytes(), "u").unwrap();
+        let selector: OciLayerSelector = serde_json::from_value(selector).unwrap();
+        let found = super::layer(&manifest, Some(&selector));
+        let found = found.map(|layer| layer.media_type.as_str());
+        assert_eq!(found.map_err(|failure| failure.cause.message), expected.map_err(str::to_owned));
+    }
+
+    #[rstest]
+    #[case(json!({}), Ok(Operation::Extract))]
+    #[case(json!({ "operation": "extract" }), Ok(Operation::Extract))]
+    #[case(json!({ "operation": "copy" }), Ok(Operation::Copy))]
+    #[case(json!({ "operation": "move" }), Err("unsupported layer operation: move"))]
+    fn operations(#[case] selector: Value, #[case] expected: Result<Operation, &str>) {
+        let selector: OciLayerSelector = serde_json::from_value(selector).unwrap();
+        let found = operation(Some(&selector)).map_err(|failure| failure.cause.message);
+        assert_eq!(found, expected.map_err(str::to_owned));
+    }
+
     #[rstest]
     #[case::same(json!({}), json!({}), "v1@sha256:a", true)]
     #[case::moved(json!({}), json!({}), "v1@sha256:b", false)]
