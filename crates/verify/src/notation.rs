@@ -106,7 +106,7 @@ impl Statement {
         }
         certificates.lead_to(&envelope.chain, envelope.signing_time)?;
         let leaf = envelope.chain.first().ok_or("signature has no certificate")?;
-        identity::is_trusted(self.identities(), leaf)
+        self.identities().contain(leaf)
     }
 
     /// Returns true when the certificates were valid when it was signed, if somebody vouches for when that was, or

@@ -73,7 +73,7 @@ impl Keyless {
             Signature::Simple(simple) => {
                 let bundle = simple.to_bundle(simple.signature_for(subject)?)?;
                 // The log's promise stands for a proof of inclusion, which signatures of this kind do not have. The
-                // promise itself is verified, for it is the only source of the time of signing.
+                // promise itself is verified: `to_bundle` leaves no other source for the time of signing.
                 self.verifier.verify(simple.payload.as_slice(), &bundle, &anyone.skip_tlog_unsafe())
             }
         };

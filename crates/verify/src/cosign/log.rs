@@ -43,12 +43,20 @@ pub(super) fn annotation(answer: &[u8]) -> Result<String, String> {
     Ok(json!({"SignedEntryTimestamp": promise, "Payload": entry}).to_string())
 }
 
-/// The entry that the text of an annotation holds.
+/// Returns the entry that the text of an annotation holds, if its promise is one that the verification of the
+/// signature looks at: the body says what kind of entry it is, and anybody may have written it.
 pub(super) fn entry(text: &str) -> Result<TransparencyLogEntry, String> {
     let malformed = |error: &dyn std::fmt::Display| format!("log entry is malformed: {error}");
     let LogBundle { signed_entry_timestamp, payload } =
         serde_json::from_str(text).map_err(|error| malformed(&error))?;
     let kind = kind(payload.body.as_bytes()).map_err(|error| malformed(&error))?;
+    if kind != KindVersion::HashedRekordV001 {
+        let (kind, version) = (kind.kind(), kind.version());
+        return Err(format!("log entry is of the kind {kind} {version}, not hashedrekord 0.0.1"));
+    }
+    if payload.integrated_time.is_none() {
+        return Err("log entry has no time of integration".to_owned());
+    }
     let entry = payload.to_bundle_entry(kind).map_err(|error| malformed(&error))?;
     Ok(entry.with_inclusion_promise(InclusionPromise::new(signed_entry_timestamp)))
 }

@@ -4,12 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use sigstore_verify::types::bundle::{
-    MessageSignature, Rfc3161Timestamp, TimestampVerificationData, VerificationMaterial,
-    VerificationMaterialContent, X509Certificate,
+    MessageSignature, VerificationMaterial, VerificationMaterialContent, X509Certificate,
 };
-use sigstore_verify::types::{
-    Bundle, DerCertificate, MediaType, SignatureBytes, SignatureContent, TimestampToken,
-};
+use sigstore_verify::types::{Bundle, DerCertificate, MediaType, SignatureBytes, SignatureContent};
 
 use super::{MAX_SIGNATURE_BYTES, Subject, log};
 
@@ -17,7 +14,6 @@ const SIGNATURE: &str = "dev.cosignproject.cosign/signature";
 const CERTIFICATE: &str = "dev.sigstore.cosign/certificate";
 const CHAIN: &str = "dev.sigstore.cosign/chain";
 const LOG: &str = "dev.sigstore.cosign/bundle";
-const TIMESTAMP: &str = "dev.sigstore.cosign/rfc3161timestamp";
 /// How a certificate begins.
 const PEM: &str = "-----BEGIN CERTIFICATE-----";
 /// Certificates of a chain. Sigstore's have three.
@@ -49,21 +45,13 @@ struct Image {
     digest: String,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "PascalCase")]
-struct Timestamp {
-    #[serde(rename = "SignedRFC3161Timestamp")]
-    signed: String,
-}
-
 impl SimpleSigning {
     /// Returns the question to a log that may have the signature, as the body of `POST api/v1/log/entries/retrieve`;
-    /// none when the signature brings the proof of a log or of a time stamping authority along, or was not made with
-    /// a certificate.
+    /// none when the signature brings the promise of a log along, or was not made with a certificate.
     #[must_use]
     pub fn log_query(&self) -> Option<Vec<u8>> {
         let annotation = |name| self.annotations.get(name);
-        if annotation(LOG).is_some() || annotation(TIMESTAMP).is_some() {
+        if annotation(LOG).is_some() {
             return None;
         }
         Some(log::query(&self.payload, annotation(SIGNATURE)?, annotation(CERTIFICATE)?))
@@ -93,7 +81,8 @@ impl SimpleSigning {
         SignatureBytes::from_base64(text).map_err(|error| format!("signature is malformed: {error}"))
     }
 
-    /// The same signature as a bundle of today, so that one verifier judges both.
+    /// The same signature as a bundle of today, so that one verifier judges both. The time of signing is the log's: a
+    /// timestamp beside it is left out, as with Flux, since it would stand in for a promise that nobody made.
     pub(super) fn to_bundle(&self, signature: SignatureBytes) -> Result<Bundle, String> {
         let mut certificates = certificates(self.annotations.get(CERTIFICATE).map_or("", String::as_str))?;
         if certificates.is_empty() {
@@ -104,12 +93,6 @@ impl SimpleSigning {
         let mut material = VerificationMaterial::new(material);
         if let Some(log) = self.annotations.get(LOG) {
             material = material.with_tlog_entries(vec![log::entry(log)?]);
-        }
-        if let Some(text) = self.annotations.get(TIMESTAMP) {
-            let stamp: Timestamp = serde_json::from_str(text).map_err(|error| error.to_string())?;
-            let token = TimestampToken::from_base64(&stamp.signed).map_err(|error| error.to_string())?;
-            let stamps = TimestampVerificationData::new(vec![Rfc3161Timestamp::new(token)]);
-            material = material.with_timestamp_verification_data(stamps);
         }
         let content = SignatureContent::MessageSignature(MessageSignature::new(signature));
         Ok(Bundle::new(MediaType::Bundle0_1, material, content))

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use rustls_pki_types::pem::PemObject;
+use rustls_pki_types::pem::{PemObject, SectionKind};
 use rustls_pki_types::{CertificateDer, TrustAnchor, UnixTime};
 use webpki::{EndEntityCert, KeyUsage, VerifiedPath, anchor_from_trusted_cert};
 use x509_parser::prelude::{FromDer, X509Certificate};
@@ -27,7 +27,7 @@ pub struct Certificates {
 }
 
 impl Certificates {
-    /// Reads all keys that end in `.crt` or `.pem`, as PEM or DER.
+    /// Reads all keys that end in `.crt` or `.pem`, as PEM or DER: one certificate each.
     ///
     /// # Errors
     /// When one of them is no certificate. Nothing when there are none.
@@ -37,16 +37,10 @@ impl Certificates {
             if !SUFFIXES.iter().any(|suffix| name.ends_with(suffix)) {
                 continue;
             }
-            let pem: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(value).collect();
-            let read = match pem {
-                Ok(read) if !read.is_empty() => read,
-                _ => vec![CertificateDer::from(value.clone())],
-            };
-            for certificate in &read {
-                X509Certificate::from_der(certificate)
-                    .map_err(|error| format!("failed to parse certificate '{name}': {error}"))?;
-            }
-            trusted.extend(read);
+            let certificate = first(value);
+            X509Certificate::from_der(&certificate)
+                .map_err(|error| format!("failed to parse certificate '{name}': {error}"))?;
+            trusted.push(certificate);
         }
         trusted.truncate(MAX_TRUSTED);
         Ok((!trusted.is_empty()).then_some(Self { trusted }))
@@ -92,6 +86,13 @@ impl Certificates {
         let leaf = leaf.clone().into_owned();
         Ok(std::iter::once(leaf).chain(between).chain([(*end).clone()]).collect())
     }
+}
+
+/// Returns the first block of a PEM text, or what is no PEM as it is. As with Flux, whoever stands behind that block (the
+/// rest of a chain, other authorities) is not trusted.
+fn first(value: &[u8]) -> CertificateDer<'static> {
+    let block = <(SectionKind, Vec<u8>)>::from_pem_slice(value);
+    CertificateDer::from(block.map_or_else(|_| value.to_vec(), |(_, content)| content))
 }
 
 fn verified<'a>(

@@ -65,6 +65,9 @@ fn headers_of(headers: &[(Value, Value)]) -> Result<Protected, String> {
         signing_time: time(headers, "io.cncf.notary.signingTime")?,
         authentic_signing_time: time(headers, "io.cncf.notary.authenticSigningTime")?,
         expiry: time(headers, "io.cncf.notary.expiry")?,
+        has_plugin: headers
+            .iter()
+            .any(|(label, _)| label.as_text() == Some("io.cncf.notary.verificationPlugin")),
     })
 }
 

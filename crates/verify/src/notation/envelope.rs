@@ -2,7 +2,8 @@
 
 use jiff::Timestamp;
 use rustls_pki_types::CertificateDer;
-use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Deserializer};
 
 use super::{COSE_TYPE, JWS_TYPE, MAX_ENVELOPE_BYTES, SignatureEnvelope, cose, jws, signature};
 
@@ -10,9 +11,10 @@ use super::{COSE_TYPE, JWS_TYPE, MAX_ENVELOPE_BYTES, SignatureEnvelope, cose, jw
 const PAYLOAD_TYPE: &str = "application/vnd.cncf.notary.payload.v1+json";
 /// Certificates of a signature.
 const MAX_CHAIN: usize = 10;
-/// Critical attributes of a signature that are understood here.
-const UNDERSTOOD: [&str; 3] =
-    ["io.cncf.notary.signingScheme", "io.cncf.notary.expiry", "io.cncf.notary.authenticSigningTime"];
+/// Headers that a signature must mark as critical where it has them; no other critical ones are understood here.
+const SCHEME: &str = "io.cncf.notary.signingScheme";
+const EXPIRY: &str = "io.cncf.notary.expiry";
+const VOUCHED_TIME: &str = "io.cncf.notary.authenticSigningTime";
 
 /// The authority for the time of signing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -65,6 +67,14 @@ pub(super) struct Protected {
     pub(super) authentic_signing_time: Option<Timestamp>,
     #[serde(rename = "io.cncf.notary.expiry")]
     pub(super) expiry: Option<Timestamp>,
+    /// True when the signer wants a plugin to verify the signature.
+    #[serde(default, rename = "io.cncf.notary.verificationPlugin", deserialize_with = "is_there")]
+    pub(super) has_plugin: bool,
+}
+
+/// Returns true for a header that is there, whatever its value.
+fn is_there<'de, D: Deserializer<'de>>(header: D) -> Result<bool, D::Error> {
+    IgnoredAny::deserialize(header).map(|_| true)
 }
 
 #[derive(Deserialize)]
@@ -130,8 +140,9 @@ impl Protected {
         if self.cty != PAYLOAD_TYPE {
             return Err(format!("payload of content type \"{}\" is not supported", self.cty));
         }
-        if let Some(unknown) = self.crit.iter().find(|name| !UNDERSTOOD.contains(&name.as_str())) {
-            return Err(format!("critical attribute \"{unknown}\" of the signature is not supported"));
+        self.are_critical()?;
+        if self.has_plugin {
+            return Err("verification by a plugin is not supported".to_owned());
         }
         let (time, other) = match self.scheme {
             Scheme::Certificate => (self.signing_time, self.authentic_signing_time),
@@ -140,7 +151,33 @@ impl Protected {
         if other.is_some() {
             return Err("signature has a signing time of another signing scheme".to_owned());
         }
-        Ok((self.scheme, time.ok_or("signature has no signing time")?))
+        let time = time.ok_or("signature has no signing time")?;
+        // The specification forbids it, whatever a policy says about signatures that have expired.
+        if self.expiry.is_some_and(|expiry| expiry <= time) {
+            return Err("expiry cannot be equal or before the signing time".to_owned());
+        }
+        Ok((self.scheme, time))
+    }
+
+    /// Returns true when those headers are marked as critical that must be, and no others.
+    fn are_critical(&self) -> Result<(), String> {
+        let known = [
+            (SCHEME, true),
+            (EXPIRY, self.expiry.is_some()),
+            (VOUCHED_TIME, self.authentic_signing_time.is_some()),
+        ];
+        let is_unknown = |marked: &&String| known.iter().all(|(name, _)| name != marked);
+        if let Some(unknown) = self.crit.iter().find(is_unknown) {
+            return Err(format!("critical attribute \"{unknown}\" of the signature is not supported"));
+        }
+        for (name, is_there) in known {
+            match (is_there, self.crit.iter().any(|marked| marked == name)) {
+                (true, false) => return Err(format!("required header \"{name}\" is not marked as critical")),
+                (false, true) => return Err(format!("header \"{name}\" is marked critical but not present")),
+                (true, true) | (false, false) => {}
+            }
+        }
+        Ok(())
     }
 }
 

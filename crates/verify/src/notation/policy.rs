@@ -1,10 +1,12 @@
 //! Trust policies (`trustpolicy.json`), by the rules and in the words of the Notary Project's specification.
 
+mod scope;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
-use super::identity;
+use super::identity::Identities;
 
 /// The one version that there is.
 const VERSION: &str = "1.0";
@@ -25,8 +27,8 @@ pub enum PolicyError {
     Invalid(String),
     /// None of its statements is about the artifact.
     #[error(
-        "artifact \"{reference}\" has no applicable oci trust policy statement. Trust policy applicability for a given \
-         artifact is determined by registryScopes. To create a trust policy, see: \
+        "artifact \"{reference}\" has no applicable trust policy statement. Trust policy applicability for a given artifact \
+         is determined by registryScopes. To create a trust policy, see: \
          https://notaryproject.dev/docs/quickstart/#create-a-trust-policy"
     )]
     NotApplicable {
@@ -80,7 +82,7 @@ pub struct Statement {
     /// Nothing when signatures are not looked at.
     actions: Option<Actions>,
     stores: Vec<String>,
-    identities: Vec<String>,
+    identities: Identities,
     timestamp: VerifyTimestamp,
 }
 
@@ -138,30 +140,23 @@ impl TrustPolicy {
         if written.trust_policies.is_empty() {
             return invalid("trust policy document can not have zero trust policy statements".into());
         }
-        let (mut names, mut scopes) = (BTreeSet::new(), BTreeSet::new());
+        let mut names = BTreeSet::new();
         let mut policy = Self { statements: Vec::new(), warnings: Vec::new() };
-        for written in written.trust_policies {
-            if written.name.is_empty() {
-                return invalid(
-                    "a trust policy statement is missing a name, every statement requires a name".into(),
-                );
-            }
-            if !names.insert(written.name.clone()) {
-                let name = written.name;
+        for statement in &written.trust_policies {
+            let name = &statement.name;
+            if !names.insert(name) {
                 return invalid(format!(
                     "multiple trust policy statements use the same name \"{name}\", statement names must be unique"
                 ));
             }
-            for scope in &written.registry_scopes {
-                if !scopes.insert(scope.clone()) {
-                    return invalid(format!(
-                        "registry scope \"{scope}\" is present in multiple trust policy statements, one registry scope \
-                         value can only be associated with one statement"
-                    ));
-                }
-            }
-            policy.statements.push(Statement::new(written, &mut policy.warnings)?);
+            let read = Statement::new(statement, &mut policy.warnings);
+            policy
+                .statements
+                .push(read.map_err(|fault| PolicyError::Invalid(format!("trust policy: {fault}")))?);
         }
+        let scopes = written.trust_policies.iter();
+        let scopes = scopes.map(|statement| (&*statement.name, &*statement.registry_scopes));
+        scope::check(scopes).map_err(PolicyError::Invalid)?;
         Ok(policy)
     }
 
@@ -179,24 +174,18 @@ impl TrustPolicy {
 }
 
 impl Statement {
-    fn new(written: WrittenStatement, warnings: &mut Vec<String>) -> Result<Self, PolicyError> {
-        let WrittenStatement { name, registry_scopes: scopes, trust_stores, trusted_identities, .. } =
-            written;
-        let invalid =
-            |message: String| PolicyError::Invalid(format!("trust policy statement \"{name}\" {message}"));
-        if scopes.is_empty() {
-            return Err(invalid(
-                "has zero registry scopes, it must specify registry scopes with at least one value".into(),
-            ));
+    fn new(written: &WrittenStatement, warnings: &mut Vec<String>) -> Result<Self, String> {
+        let WrittenStatement { name, registry_scopes, trust_stores, trusted_identities, .. } = written;
+        if name.is_empty() {
+            return Err("a trust policy statement is missing a name, every statement requires a name".into());
         }
-        if scopes.len() > 1 && scopes.iter().any(|scope| scope == ANY) {
-            let message = "uses wildcard registry scope '*', a wildcard scope cannot be used in conjunction with other \
-                           scope values";
-            return Err(invalid(message.into()));
-        }
+        let invalid = |message: String| format!("trust policy statement \"{name}\" {message}");
         let malformed = |error: String| invalid(format!("has invalid signatureVerification: {error}"));
         let actions = written.signature_verification.actions().map_err(malformed)?;
         let timestamp = written.signature_verification.timestamp().map_err(malformed)?;
+        let identities = Identities::Named(Vec::new());
+        let mut statement =
+            Self { scopes: registry_scopes.clone(), actions, stores: Vec::new(), identities, timestamp };
         if actions.is_none() {
             if !trust_stores.is_empty() || !trusted_identities.is_empty() {
                 warnings.push(format!(
@@ -204,25 +193,23 @@ impl Statement {
                      and/or trusted identities. Ignoring trust stores and trusted identities"
                 ));
             }
-            return Ok(Self { scopes, actions, stores: Vec::new(), identities: Vec::new(), timestamp });
+            return Ok(statement);
         }
         if trust_stores.is_empty() || trusted_identities.is_empty() {
             return Err(invalid(
                 "is either missing trust stores or trusted identities, both must be specified".into(),
             ));
         }
-        for store in &trust_stores {
+        for store in trust_stores {
             let known =
                 store.split_once(':').is_some_and(|(kind, name)| STORES.contains(&kind) && !name.is_empty());
             if !known {
                 return Err(invalid(format!("uses an unsupported trust store \"{store}\"")));
             }
         }
-        for written in &trusted_identities {
-            identity::check(written)
-                .map_err(|error| invalid(format!("has trusted identity \"{written}\" {error}")))?;
-        }
-        Ok(Self { scopes, actions, stores: trust_stores, identities: trusted_identities, timestamp })
+        statement.stores.clone_from(trust_stores);
+        statement.identities = Identities::parse(trusted_identities).map_err(invalid)?;
+        Ok(statement)
     }
 
     /// Returns true when signatures are not looked at.
@@ -245,7 +232,7 @@ impl Statement {
         self.has_store("tsa") && (is_over || self.timestamp == VerifyTimestamp::Always)
     }
 
-    pub(super) fn identities(&self) -> &[String] {
+    pub(super) fn identities(&self) -> &Identities {
         &self.identities
     }
 }

@@ -2,27 +2,44 @@
 
 use rustls_pki_types::{CertificateDer, SignatureVerificationAlgorithm, SubjectPublicKeyInfoDer};
 use webpki::{ALL_VERIFICATION_ALGS, EndEntityCert, RawPublicKeyEntity, aws_lc_rs as algorithms};
+use x509_parser::prelude::{FromDer, X509Certificate};
+use x509_parser::public_key::PublicKey;
 
-/// Checks a signature with the key of a certificate; `name` is that of its algorithm in JSON.
+/// Checks a signature with the key of a certificate; `name` is that of its algorithm in JSON. By the specification the
+/// length of an RSA key decides on the algorithm: here its modulus in bytes. A curve belongs to its algorithm anyway.
 pub(super) fn check(
     leaf: &CertificateDer<'_>,
     name: &str,
     signed: &[u8],
     signature: &[u8],
 ) -> Result<(), String> {
-    let (algorithm, is_elliptic): (&dyn SignatureVerificationAlgorithm, bool) = match name {
-        "PS256" => (algorithms::RSA_PSS_2048_8192_SHA256_LEGACY_KEY, false),
-        "PS384" => (algorithms::RSA_PSS_2048_8192_SHA384_LEGACY_KEY, false),
-        "PS512" => (algorithms::RSA_PSS_2048_8192_SHA512_LEGACY_KEY, false),
-        "ES256" => (algorithms::ECDSA_P256_SHA256, true),
-        "ES384" => (algorithms::ECDSA_P384_SHA384, true),
-        "ES512" => (algorithms::ECDSA_P521_SHA512, true),
+    let (algorithm, modulus): (&dyn SignatureVerificationAlgorithm, Option<usize>) = match name {
+        "PS256" => (algorithms::RSA_PSS_2048_8192_SHA256_LEGACY_KEY, Some(256)),
+        "PS384" => (algorithms::RSA_PSS_2048_8192_SHA384_LEGACY_KEY, Some(384)),
+        "PS512" => (algorithms::RSA_PSS_2048_8192_SHA512_LEGACY_KEY, Some(512)),
+        "ES256" => (algorithms::ECDSA_P256_SHA256, None),
+        "ES384" => (algorithms::ECDSA_P384_SHA384, None),
+        "ES512" => (algorithms::ECDSA_P521_SHA512, None),
         other => return Err(format!("signature algorithm \"{other}\" is not supported")),
     };
-    let sequence = if is_elliptic { Some(sequence(signature)) } else { None };
+    if modulus.is_some() && modulus != modulus_of(leaf) {
+        return Err(format!(
+            "signature algorithm \"{name}\" does not go with the key of the signing certificate"
+        ));
+    }
+    let sequence = if modulus.is_none() { Some(sequence(signature)) } else { None };
     let certificate = EndEntityCert::try_from(leaf).map_err(|error| error.to_string())?;
     let bytes = sequence.as_deref().unwrap_or(signature);
     certificate.verify_signature(algorithm, signed, bytes).map_err(|_| "signature is invalid".to_owned())
+}
+
+/// Returns the bytes of the modulus of a certificate's RSA key; none when its key is of another kind.
+fn modulus_of(certificate: &CertificateDer<'_>) -> Option<usize> {
+    let (_, certificate) = X509Certificate::from_der(certificate).ok()?;
+    match certificate.public_key().parsed().ok()? {
+        PublicKey::RSA(key) => Some(key.modulus.iter().skip_while(|byte| **byte == 0).count()),
+        _ => None,
+    }
 }
 
 /// Returns true when a key made a signature. `key` is encoded with its kind; `algorithm` is what an algorithm's

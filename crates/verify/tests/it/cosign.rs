@@ -1,5 +1,7 @@
 //! Cosign's signatures, made by the test kit from the documented formats.
 
+mod unlogged;
+
 use std::collections::BTreeMap;
 
 use rstest::rstest;

@@ -34,13 +34,13 @@ enum CrlError {
     Expired,
     #[error("list is about other certificates")]
     Scope,
-    #[error("list only adds to another one")]
+    #[error("the list is a delta CRL, a complete one is needed")]
     Addition,
-    #[error("list adds to no other one")]
+    #[error("the list is not a delta CRL")]
     NoAddition,
-    #[error("list that adds to another one has no later number than that, or adds to a later one")]
+    #[error("the delta CRL does not fit its base CRL: its number is not higher, or it extends a newer base")]
     Number,
-    #[error("freshest list of the certificate itself is not supported")]
+    #[error("the extension freshestCRL of a certificate is not supported")]
     Freshest,
 }
 

@@ -39,7 +39,7 @@ pub(super) enum ListError {
     Malformed(#[from] der::Error),
     #[error("list is not of version 2")]
     Version,
-    #[error("list has a time beyond all calendars")]
+    #[error("the list has a date that is out of range")]
     Time,
     #[error("list has a critical extension {0} that is not supported")]
     Critical(ObjectIdentifier),

@@ -45,7 +45,9 @@ enum OcspError {
     Type,
     #[error("response is not about the certificate")]
     Subject,
-    #[error("response is not signed by the issuer of the certificate, or one whom it made its responder")]
+    #[error(
+        "the response is signed neither by the certificate's issuer nor by a responder that the issuer appointed"
+    )]
     Responder,
     #[error("response has a critical extension that is not supported")]
     Critical,

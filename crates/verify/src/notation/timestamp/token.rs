@@ -56,7 +56,9 @@ struct Statement {
 pub(in super::super) enum TokenError {
     #[error("token is larger than {MAX_TOKEN} bytes")]
     TooLarge,
-    #[error("token has more than {MAX_BESIDE} things in one place, or {MAX_DEPTH} inside each other")]
+    #[error(
+        "token has more than {MAX_BESIDE} elements in one list, or is nested deeper than {MAX_DEPTH} levels"
+    )]
     TooMany,
     #[error("token is malformed: {0}")]
     Malformed(#[from] der::Error),

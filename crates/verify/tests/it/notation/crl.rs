@@ -173,7 +173,7 @@ fn strange() -> Extension {
 #[case::critical(List { other: Some(strange()), ..List::default() }, Some("critical extension 1.2.3.4"))]
 #[case::critical_entry(List { entries: vec![RevokedCert { crl_entry_extensions: Some(vec![strange()]),
     ..entry(7, None, NOW) }], ..List::default() }, Some("critical extension 1.2.3.4"))]
-#[case::addition(List { base: Some(1), ..List::default() }, Some("list only adds to another one"))]
+#[case::addition(List { base: Some(1), ..List::default() }, Some("the list is a delta CRL, a complete one is needed"))]
 #[case::scope(List { scope: Some(scope(Some(LIST))), ..List::default() }, None)]
 #[case::other_scope(List { scope: Some(scope(Some("http://crl.test/other"))), ..List::default() },
     Some("list is about other certificates"))]
@@ -196,9 +196,9 @@ fn what_lists_say(#[case] list: List, #[case] expected: Option<&str>) {
 #[case::removed(List { number: Some(2), base: Some(1), entries: vec![entry(7, Some(CrlReason::RemoveFromCRL), NOW)],
     ..List::default() }, hold(7), None)]
 #[case::not_removed(List { number: Some(2), base: Some(1), ..List::default() }, hold(7), Some("is revoked"))]
-#[case::older(List { number: Some(1), base: Some(1), ..List::default() }, Vec::new(), Some("no later number"))]
-#[case::later_base(List { number: Some(3), base: Some(2), ..List::default() }, Vec::new(), Some("no later number"))]
-#[case::whole(List { number: Some(2), ..List::default() }, Vec::new(), Some("list adds to no other one"))]
+#[case::older(List { number: Some(1), base: Some(1), ..List::default() }, Vec::new(), Some("the delta CRL does not fit its base CRL"))]
+#[case::later_base(List { number: Some(3), base: Some(2), ..List::default() }, Vec::new(), Some("the delta CRL does not fit its base CRL"))]
+#[case::whole(List { number: Some(2), ..List::default() }, Vec::new(), Some("the list is not a delta CRL"))]
 #[case::old(List { number: Some(2), base: Some(1), until: Some("2025-01-01T00:00:00Z"), ..List::default() }, Vec::new(),
     Some("list has expired"))]
 fn what_is_added(#[case] addition: List, #[case] entries: Vec<RevokedCert>, #[case] expected: Option<&str>) {
@@ -251,7 +251,7 @@ fn lists_that_cannot_be_had() {
     let freshest = CustomExtension::from_oid_content(&[2, 5, 29, 46], freshest.to_der().unwrap());
     ends(
         judge(&authority, &[LIST], vec![freshest], nothing),
-        Some("freshest list of the certificate itself"),
+        Some("the extension freshestCRL of a certificate is not supported"),
     );
     for at in 0..good_one.len() {
         let mut damaged = good_one.clone();

@@ -3,13 +3,16 @@
 use std::process::Command;
 
 use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use jiff::Timestamp;
 use percent_encoding::percent_decode_str;
-use rcgen::{CrlDistributionPoint, CustomExtension};
+use rcgen::{
+    CertificateParams, CrlDistributionPoint, CustomExtension, KeyPair, KeyUsagePurpose, RsaKeySize,
+    date_time_ymd,
+};
 use rstest::rstest;
-use serde_json::json;
-use weir_testkit::{Folder, NotationAuthority, ocsp_servers};
+use serde_json::{Value, json};
+use weir_testkit::{Folder, NotationAuthority, NotationSigner, ocsp_servers};
 use weir_verify::notation::{JWS_TYPE, Outcome, SignatureEnvelope, TrustPolicy};
 
 use super::token::{signature_of, stamped};
@@ -130,6 +133,41 @@ fn its_lists(#[case] index: &str, #[case] expected: Option<&str>) {
     let list = std::fs::read(folder.join("list")).unwrap();
     let content = signer.sign(DIGEST, &json!({})).unwrap();
     ends(judge(&strict(), &signer.trusted_pem(), content, |_| Ok(list.clone())), expected);
+}
+
+/// Each size of a key has its algorithm.
+#[rstest]
+#[case(RsaKeySize::_2048, "PS256", "-sha256", true)]
+#[case(RsaKeySize::_2048, "PS512", "-sha512", false)]
+#[case(RsaKeySize::_3072, "PS384", "-sha384", true)]
+#[case(RsaKeySize::_3072, "PS256", "-sha256", false)]
+#[case(RsaKeySize::_4096, "PS512", "-sha512", true)]
+fn its_signatures_with_rsa(
+    #[case] size: RsaKeySize,
+    #[case] algorithm: &str,
+    #[case] hash: &str,
+    #[case] is_good: bool,
+) {
+    let authority = NotationAuthority::create(|_| {}).unwrap();
+    let key = KeyPair::generate_rsa_for(&rcgen::PKCS_RSA_SHA256, size).unwrap();
+    let mut params = CertificateParams::default();
+    (params.not_before, params.not_after) = (date_time_ymd(2020, 1, 1), date_time_ymd(2040, 1, 1));
+    params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+    let certificate = params.signed_by(&key, authority.issuer()).unwrap();
+    let signer = NotationSigner::new(key, vec![certificate, authority.certificate().clone()]);
+    let mut envelope: Value =
+        serde_json::from_slice(&signer.sign(DIGEST, &json!({"alg": algorithm})).unwrap()).unwrap();
+    let part = |name: &str| envelope[name].as_str().unwrap().to_owned();
+    let folder = folder(&authority, VALID);
+    folder.write("rsa.key", signer.key_pem()).unwrap();
+    folder.write("message", format!("{}.{}", part("protected"), part("payload"))).unwrap();
+    let padding = ["-sigopt", "rsa_padding_mode:pss", "-sigopt", "rsa_pss_saltlen:digest"];
+    let files = ["-sign", "rsa.key", "-out", "signature", "message"];
+    openssl(&folder, &[&["dgst", hash][..], &padding, &files].concat());
+    envelope["signature"] = URL_SAFE_NO_PAD.encode(std::fs::read(folder.join("signature")).unwrap()).into();
+    let nobody = |url: &str| panic!("{url} is asked");
+    let found = judge(&strict(), &signer.trusted_pem(), envelope.to_string().into_bytes(), nobody);
+    ends(found, (!is_good).then_some("does not go with the key of the signing certificate"));
 }
 
 #[test]

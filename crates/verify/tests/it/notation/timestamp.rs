@@ -171,12 +171,12 @@ fn tokens_that_are_not_what_they_were() {
     judged(&[token.as_slice(), b"more"].concat()).unwrap_err();
     assert!(judged(&[0x30; 40_000]).unwrap_err().contains("token is larger than 32768 bytes"));
     let many = [&[0x31, 0x82, 0x01, 0x02][..], &[0x05, 0x00].repeat(129)].concat();
-    assert!(judged(&many).unwrap_err().contains("more than 128 things in one place"));
+    assert!(judged(&many).unwrap_err().contains("more than 128 elements in one list, or"));
     let deep = (0..33).fold(vec![0x05, 0x00], |inner, _| {
         let length = u8::try_from(inner.len()).unwrap();
         [&[0x30, length][..], &inner].concat()
     });
-    assert!(judged(&deep).unwrap_err().contains("or 32 inside each other"));
+    assert!(judged(&deep).unwrap_err().contains("or is nested deeper than 32 levels"));
     let other = Token::default().encode(b"another message", &world.clock);
     assert!(judged(&other).unwrap_err().contains("mismatched message"));
     let stranger = World::create(|_| {});

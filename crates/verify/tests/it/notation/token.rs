@@ -26,7 +26,7 @@ pub(super) const BASELINE: &str = "0.4.0.2023.1.1";
 
 /// The statement of a token, by default: a message existed in June 2021.
 #[derive(Clone)]
-pub(super) struct Token {
+pub(crate) struct Token {
     pub(super) version: u8,
     pub(super) policy: &'static str,
     pub(super) time: &'static str,
@@ -112,7 +112,7 @@ fn any(value: &impl Encode) -> Any {
 
 impl Token {
     /// A token about a message, with the certificate of `by` and the others of its chain.
-    pub(super) fn encode(&self, message: &[u8], by: &NotationSigner) -> Vec<u8> {
+    pub(crate) fn encode(&self, message: &[u8], by: &NotationSigner) -> Vec<u8> {
         let info = Info {
             version: self.version,
             policy: self.policy.parse().unwrap(),
