@@ -9,6 +9,9 @@ use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::PemObject;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
+use sigstore_verify::trust_root::TrustedRoot;
+use sigstore_verify::types::Bundle;
+use sigstore_verify::{VerificationPolicy, Verifier};
 use weir_testkit::{CosignSignature, NotationAuthority, NotationSigner, Sigstore};
 use weir_verify::cosign::{Keyless, SimpleSigning, Trust};
 
@@ -29,8 +32,8 @@ fn clock() -> NotationSigner {
     signer.unwrap()
 }
 
-/// Trusts an instance whose root names a timestamping authority, as that of the public instance does.
-fn trusts_clock(sigstore: &Sigstore, clock: &NotationSigner) -> Trust {
+/// The root of an instance with a timestamping authority, as the public instance has one.
+fn root(sigstore: &Sigstore, clock: &NotationSigner) -> String {
     let chain = clock.chain().iter().map(|one| json!({"rawBytes": STANDARD.encode(one.der())}));
     let mut root = sigstore.trusted_root();
     root["timestampAuthorities"] = json!([{
@@ -38,7 +41,12 @@ fn trusts_clock(sigstore: &Sigstore, clock: &NotationSigner) -> Trust {
         "certChain": {"certificates": chain.collect::<Vec<_>>()},
         "validFor": {"start": "2020-01-01T00:00:00Z"},
     }]);
-    Trust::Keyless(Box::new(Keyless::new(Some(root.to_string().as_bytes()), &[]).unwrap()))
+    root.to_string()
+}
+
+fn trusts_clock(sigstore: &Sigstore, clock: &NotationSigner) -> Trust {
+    let keyless = Keyless::new(Some(root(sigstore, clock).as_bytes()), &[]).unwrap();
+    Trust::Keyless(Box::new(keyless))
 }
 
 /// A signature with a timestamp for it.
@@ -70,6 +78,42 @@ fn second_version(signature: &CosignSignature) -> Value {
 fn first_version(signature: &CosignSignature) -> Value {
     let log: Value = serde_json::from_str(&signature.annotations[LOG]).unwrap();
     serde_json::from_slice(&STANDARD.decode(log["Payload"]["body"].as_str().unwrap()).unwrap()).unwrap()
+}
+
+/// The library verifies no promise of such entries: if it did, the next test would show nothing.
+#[rstest]
+#[case(second_version)]
+#[case(first_version)]
+fn entries_of_their_own_making_are_good_to_the_library(#[case] body: fn(&CosignSignature) -> Value) {
+    let (sigstore, clock) = (Sigstore::create().unwrap(), clock());
+    let signature = stamped(&sigstore, &clock);
+    let body = body(&signature);
+    let CosignSignature { payload, annotations } = signature;
+    let certificate = CertificateDer::from_pem_slice(annotations[CERTIFICATE].as_bytes()).unwrap();
+    let stamp: Value = serde_json::from_str(&annotations[TIMESTAMP]).unwrap();
+    let bundle = json!({
+        "mediaType": "application/vnd.dev.sigstore.bundle+json;version=0.1",
+        "verificationMaterial": {
+            "x509CertificateChain": {"certificates": [{"rawBytes": STANDARD.encode(certificate)}]},
+            "tlogEntries": [{
+                "logIndex": "0", "logId": {"keyId": STANDARD.encode([0xab; 32])},
+                "kindVersion": {"kind": body["kind"], "version": body["apiVersion"]},
+                "inclusionPromise": {"signedEntryTimestamp": "AAAA"},
+                "canonicalizedBody": STANDARD.encode(body.to_string()),
+            }],
+            "timestampVerificationData": {
+                "rfc3161Timestamps": [{"signedTimestamp": stamp["SignedRFC3161Timestamp"]}],
+            },
+        },
+        "messageSignature": {
+            "messageDigest": {"algorithm": "SHA2_256", "digest": STANDARD.encode(Sha256::digest(&payload))},
+            "signature": annotations[SIGNATURE],
+        },
+    });
+    let bundle = Bundle::from_json(&bundle.to_string()).unwrap();
+    let verifier = Verifier::new(&TrustedRoot::from_json(&root(&sigstore, &clock)).unwrap()).unwrap();
+    let anyone = VerificationPolicy::any_identity().skip_tlog_unsafe();
+    verifier.verify(payload.as_slice(), &bundle, &anyone).unwrap();
 }
 
 #[rstest]
