@@ -15,7 +15,9 @@ fn weir(arguments: &[&str], environment: &[(&str, PathBuf)]) -> Output {
         .args(["sops", "decrypt"])
         .args(arguments)
         .env("HOME", "/nonexistent")
-        .env_remove("SOPS_AGE_KEY_FILE");
+        .env_remove("SOPS_AGE_KEY")
+        .env_remove("SOPS_AGE_KEY_FILE")
+        .env_remove("XDG_CONFIG_HOME");
     command.envs(environment.iter().map(|(name, path)| (name, path)));
     command.output().unwrap()
 }
@@ -27,6 +29,15 @@ fn plaintext_is_printed() {
     let file = file.to_str().unwrap();
     let by_environment = weir(&[file], &[("SOPS_AGE_KEY_FILE", data("keys/age.agekey"))]);
     assert_eq!(String::from_utf8_lossy(&by_environment.stdout), String::from_utf8_lossy(&expected));
+    let keys = std::fs::read_to_string(data("keys/age.agekey")).unwrap();
+    let key = keys.lines().find(|line| line.starts_with("AGE-")).unwrap();
+    let in_one_line = weir(&[file], &[("SOPS_AGE_KEY", format!("# mine\n{key} {key}").into())]);
+    assert_eq!(String::from_utf8_lossy(&in_one_line.stdout), String::from_utf8_lossy(&expected));
+    let config = tempfile::tempdir().unwrap();
+    std::fs::create_dir_all(config.path().join("sops/age")).unwrap();
+    std::fs::write(config.path().join("sops/age/keys.txt"), &keys).unwrap();
+    let by_config = weir(&[file], &[("XDG_CONFIG_HOME", config.path().to_owned())]);
+    assert_eq!(String::from_utf8_lossy(&by_config.stdout), String::from_utf8_lossy(&expected));
     let pgp = data("keys/pgp.asc");
     let file = data("cases/pgp.yaml");
     let by_flag = weir(&["--key-file", pgp.to_str().unwrap(), file.to_str().unwrap()], &[]);

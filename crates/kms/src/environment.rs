@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use weir_sops::Keyring;
+use zeroize::Zeroizing;
 
 use crate::error::EnvironmentError;
 
@@ -12,8 +13,10 @@ use crate::error::EnvironmentError;
 const MAX_FILE: u64 = 1 << 20;
 const KEY: &str = "SOPS_AGE_KEY";
 const KEY_FILES: [&str; 2] = ["SOPS_AGE_KEY_FILE", "SOPS_AGE_SSH_PRIVATE_KEY_FILE"];
+/// Path below the person's directory for settings.
+const CONFIG_FILE: &str = "sops/age/keys.txt";
 /// Paths below the home directory.
-const HOME_FILES: [&str; 3] = [".config/sops/age/keys.txt", ".ssh/id_ed25519", ".ssh/id_rsa"];
+const HOME_FILES: [&str; 2] = [".ssh/id_ed25519", ".ssh/id_rsa"];
 
 /// Adds age identities and SSH keys that the environment holds or names. Reads files.
 ///
@@ -21,21 +24,36 @@ const HOME_FILES: [&str; 3] = [".config/sops/age/keys.txt", ".ssh/id_ed25519", "
 /// A variable holds or names something else.
 pub fn add_age_keys(ring: &mut Keyring) -> Result<(), EnvironmentError> {
     if let Ok(key) = std::env::var(KEY) {
-        ring.identities.add(&key).map_err(|error| EnvironmentError::keys(KEY, &error))?;
+        let keys = Zeroizing::new(one_a_line(&key));
+        ring.identities.add(&keys).map_err(|error| EnvironmentError::keys(KEY, &error))?;
     }
     for variable in KEY_FILES {
         let Some(path) = std::env::var_os(variable).map(PathBuf::from) else { continue };
         let text = file(variable, &path)?;
         ring.identities.add(&text).map_err(|error| EnvironmentError::keys(variable, &error))?;
     }
-    for name in HOME_FILES {
-        // Keys of the home directory are there for other purposes, too; those of no use here are passed over.
-        let Some(path) = home(name) else { continue };
+    // Keys of the home directory are there for other purposes, too; those of no use here are passed over.
+    for path in config(CONFIG_FILE).into_iter().chain(HOME_FILES.into_iter().filter_map(home)) {
         if let Ok(text) = file("HOME", &path) {
             let _added = ring.identities.add(&text);
         }
     }
     Ok(())
+}
+
+/// The keys of a variable, in which several may stand in one line.
+fn one_a_line(keys: &str) -> String {
+    let split = |line: &str| match line.trim_start().starts_with("AGE-") {
+        true => line.split_whitespace().collect::<Vec<_>>().join("\n"),
+        false => line.to_owned(),
+    };
+    keys.lines().map(split).collect::<Vec<_>>().join("\n")
+}
+
+/// A path below the person's directory for settings, if there is one.
+fn config(name: &str) -> Option<PathBuf> {
+    let folder = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).filter(|folder| folder.is_absolute());
+    folder.or_else(|| home(".config")).map(|folder| folder.join(name))
 }
 
 /// A path below the home directory, if there is one.
