@@ -140,6 +140,7 @@ pub(crate) fn settings(kustomization: &Kustomization) -> Result<Settings, String
         force: false,
         ignored: ignore::compile(&kustomization.spec.ignore)?,
         migrates_versions: false,
+        leaves_ended: false,
         time: LIMIT,
         judge: None,
     })

@@ -2,8 +2,10 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use kube::api::DynamicObject;
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 use weir_kstatus::Status;
@@ -12,12 +14,12 @@ use crate::error::{is_outdated, shown};
 use crate::evaluate::{Evaluated, Step};
 use crate::normalize::normalize;
 use crate::ownership::Managers;
-use crate::policy::Mark;
+use crate::policy::{Mark, merges};
 use crate::probe;
 use crate::request::{Mode, Target};
 use crate::{
     Action, Change, ChangeSet, Entry, Error, GroupKind, IgnoreRules, Judge, Manifest, ObjectId, Owner, Probe,
-    Record, Session, Stage, order,
+    Record, Session, Stage, order, successor,
 };
 
 /// How long an apply waits for the server to make something of what it was sent: definitions become ready, kinds show up in
@@ -49,6 +51,8 @@ pub struct Settings {
     pub ignored: IgnoreRules,
     /// True when managers of other versions of an object's API are made managers of the desired one (KS-SSA-22).
     pub migrates_versions: bool,
+    /// True when Jobs that the cluster has deleted, because they had finished, are not made anew.
+    pub leaves_ended: bool,
     /// Time for all of it (KS-REC-40).
     pub time: Duration,
     /// Rules of health for the waits between stages, before the usual ones (KS-CEL-6).
@@ -78,7 +82,10 @@ pub(crate) struct Applier<'a> {
     pub(crate) managers: Managers,
     /// Kinds that the manifests define themselves.
     defined: HashSet<(String, String)>,
-    pub(crate) cancel: &'a CancellationToken,
+    cancel: &'a CancellationToken,
+    /// True once something was changed: from then on the apply is not called off, or an object that is being replaced would stay
+    /// away, and nobody would be told of the changes.
+    has_written: AtomicBool,
     deadline: Instant,
 }
 
@@ -100,7 +107,8 @@ impl Session {
     ///
     /// # Errors
     /// The first object that is refused, with what the stages before have done. Objects of its own stage are not
-    /// written unless all of them have passed. [`Error::Cancelled`] if it was called off before anything was written.
+    /// written unless all of them have passed. [`Error::Cancelled`] if it was called off before anything was written; after that it
+    /// goes on to its end.
     pub async fn apply(
         &self,
         manifests: Vec<Manifest>,
@@ -116,7 +124,7 @@ impl Session {
             if members.is_empty() {
                 continue;
             }
-            match applier.stage(stage, members, !done.has_changes(), record).await {
+            match applier.stage(stage, members, record).await {
                 Ok(changes) => done.0.extend(changes),
                 Err(error) => return Err(ApplyFailure { error, done }),
             }
@@ -146,20 +154,19 @@ impl<'a> Applier<'a> {
         };
         let defined = manifests.iter().filter_map(defined_kind).collect();
         let deadline = Instant::now() + settings.time;
-        (Self { session, settings, managers, defined, cancel, deadline }, manifests)
+        let has_written = AtomicBool::default();
+        (Self { session, settings, managers, defined, cancel, has_written, deadline }, manifests)
     }
 
-    /// A stage may be called off before anything was written, or what was written would be in no inventory.
     async fn stage(
         &self,
         stage: Stage,
         members: Vec<Manifest>,
-        may_cancel: bool,
         record: &impl Record,
     ) -> Result<Vec<Change>, Error> {
         let evaluated = timeout_at(self.deadline, self.evaluate_all(members)).await;
         let evaluated = evaluated.map_err(|_| self.timed_out())??;
-        if may_cancel && self.cancel.is_cancelled() {
+        if self.is_called_off() {
             return Err(Error::Cancelled);
         }
         (self.session.step)("stage-checked");
@@ -225,8 +232,9 @@ impl<'a> Applier<'a> {
             Step::Replace(judged) => self.delete_and_wait(&target, judged).await?,
             _ => {}
         }
-        let applied = target.apply(&self.settings.field_manager, manifest.value(), Mode::Write).await;
+        let applied = self.write(&target, object).await;
         let applied = applied.map_err(|error| Error::Apply { id: id.clone(), message: shown(id, &error) })?;
+        self.wrote();
         (self.session.step)("object-applied");
         let action = match step {
             Step::Write { action, .. } => *action,
@@ -239,7 +247,8 @@ impl<'a> Applier<'a> {
             _ => Action::Configured,
         };
         if let Some(ledger) = self.session.ledger() {
-            ledger.settle(&self.settings.owner, id, *desired, &applied);
+            let is_done = !self.takes_over_more(object, &applied);
+            ledger.settle(&self.settings.owner, id, is_done.then_some(*desired), &applied);
             // From now on it is left alone, and its health is nobody's concern.
             if Mark::SsaIfNotPresent.on_desired(&self.settings.owner.group, manifest) {
                 ledger.release(&self.settings.owner, id);
@@ -251,6 +260,27 @@ impl<'a> Applier<'a> {
             None => probe::assess_object(id, &applied).status,
         };
         Ok((action, Some(status)))
+    }
+
+    /// Applies an object. Where it takes the place of one that has just gone, a quota may count that one for a moment.
+    async fn write(&self, target: &Target<'_>, object: &Evaluated) -> Result<DynamicObject, kube::Error> {
+        let mut looks = Looks::default();
+        loop {
+            let manager = &self.settings.field_manager;
+            let applied = target.apply(manager, object.manifest.value(), Mode::Write).await;
+            let is_counted = matches!(object.step, Step::Replace(_))
+                && applied.as_ref().is_err_and(successor::is_only_in_the_way);
+            if !is_counted || !self.look_again(&mut looks).await.unwrap_or_default() {
+                return applied;
+            }
+        }
+    }
+
+    /// True for an object that was written without a look at the managers of its fields, and has fields that are to become ours.
+    fn takes_over_more(&self, object: &Evaluated, applied: &DynamicObject) -> bool {
+        matches!(object.step, Step::WriteOver { .. } | Step::WriteUntried { .. })
+            && !merges(&self.settings.owner.group, &object.manifest, &applied.metadata)
+            && self.managers.takes_over_any(&applied.metadata)
     }
 
     fn judge_of(&self, id: &ObjectId) -> Option<&Arc<dyn Judge>> {
@@ -289,14 +319,19 @@ impl<'a> Applier<'a> {
         while !ids.is_empty() {
             let mut late = Vec::new();
             let mut items = Vec::new();
+            let mut failed = 0;
             for id in ids {
                 let found = self.health(&id).await;
                 if found.assessment.status != Status::Current {
+                    failed += usize::from(found.assessment.status == Status::Failed);
                     items.push(found.item(&id));
                     late.push(id);
                 }
             }
             ids = late;
+            if failed > 0 && failed == ids.len() {
+                return Err(Error::StageStalled { items: items.join(", ") });
+            }
             if !ids.is_empty() && !self.look_again(&mut looks).await? {
                 return Err(Error::StageTimeout { items: items.join(", ") });
             }
@@ -307,18 +342,28 @@ impl<'a> Applier<'a> {
     /// Waits for the next look at something that the server is making; false when it has taken too long.
     ///
     /// # Errors
-    /// [`Error::Cancelled`] as soon as the apply is called off.
+    /// [`Error::Cancelled`] as soon as the apply is called off, unless something was written before.
     pub(crate) async fn look_again(&self, looks: &mut Looks) -> Result<bool, Error> {
         if looks.since.elapsed() > PATIENCE {
             return Ok(false);
         }
-        #[expect(
-            clippy::disallowed_methods,
-            reason = "short, bounded by PATIENCE, and ended by a cancellation"
-        )]
+        #[expect(clippy::disallowed_methods, reason = "short, and bounded by PATIENCE")]
         let pause = tokio::time::sleep(looks.pause);
         looks.pause = (looks.pause * 2).min(PAUSE.1);
+        if self.has_written.load(Ordering::Relaxed) {
+            pause.await;
+            return Ok(true);
+        }
         self.cancel.run_until_cancelled(pause).await.map(|()| true).ok_or(Error::Cancelled)
+    }
+
+    /// Notes that something was changed.
+    pub(crate) fn wrote(&self) {
+        self.has_written.store(true, Ordering::Relaxed);
+    }
+
+    fn is_called_off(&self) -> bool {
+        !self.has_written.load(Ordering::Relaxed) && self.cancel.is_cancelled()
     }
 
     /// Returns true when a CRD among the manifests defines the object's kind.

@@ -24,12 +24,13 @@ pub(crate) fn has_drifted(live: &DynamicObject, tried: &DynamicObject) -> bool {
     live_maps != tried_maps || !same_but_status(&data(live), &data(tried))
 }
 
-/// Old API servers double the metrics of a scaler in a dry run (KS-SSA-42).
+/// Old API servers double the metrics of a scaler in a dry run, or add an empty one (KS-SSA-42).
 fn drop_doubles(data: &mut Value) {
     let Some(Value::Array(metrics)) = data.pointer_mut("/spec/metrics") else { return };
     let mut seen: Vec<Value> = Vec::new();
     metrics.retain(|metric| {
-        let is_new = !seen.contains(metric);
+        let has_type = metric.get("type").and_then(Value::as_str).is_some_and(|name| !name.is_empty());
+        let is_new = has_type && !seen.contains(metric);
         if is_new {
             seen.push(metric.clone());
         }
@@ -85,9 +86,11 @@ mod tests {
                 json!({"apiVersion": "x/v1", "kind": kind, "metadata": {}, "spec": {"metrics": metrics}});
             serde_json::from_value(object).unwrap()
         };
-        let (once, twice) =
-            (json!([{"type": "a"}, {"type": "b"}]), json!([{"type": "a"}, {"type": "b"}, {"type": "a"}]));
-        assert_eq!(has_drifted(&object(once), &object(twice)), expected);
+        let once = json!([{"type": "a"}, {"type": "b"}]);
+        for more in [json!({"type": "a"}), json!({"type": ""}), json!({})] {
+            let twice = json!([{"type": "a"}, {"type": "b"}, more]);
+            assert_eq!(has_drifted(&object(once.clone()), &object(twice)), expected);
+        }
     }
 
     #[rstest]

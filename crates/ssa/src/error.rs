@@ -105,6 +105,12 @@ pub enum Error {
         /// The objects and their status.
         items: String,
     },
+    /// Definitions or classes have failed, so that later stages were not tried.
+    #[error("failed early due to stalled resources: [{items}]")]
+    StageStalled {
+        /// The objects and their status.
+        items: String,
+    },
     /// There were more objects than the time was enough for; those applied stay, and the next apply has less to do (KS-REC-40).
     #[error("apply is not done within {} seconds", limit.as_secs())]
     TimedOut {

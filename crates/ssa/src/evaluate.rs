@@ -18,7 +18,7 @@ use crate::ownership::migration;
 use crate::policy::{Mark, merges, skips_desired, skips_live};
 use crate::precise::Precise;
 use crate::request::{Mode, Target};
-use crate::{Action, Entry, Error, Manifest, Mapping, MappingError, Rivals, ignore, undeclared};
+use crate::{Action, Entry, Error, Manifest, Mapping, MappingError, Rivals, ignore, successor, undeclared};
 
 /// Times that fields which the server does not know are taken away from one object; it names all of them at once.
 const MAX_TRIMS: usize = 3;
@@ -121,6 +121,7 @@ impl Applier<'_> {
         let Known { mut manifest, mapping, desired, trust } = known;
         let step = match (trust, &mapping) {
             (Some(Trust::Settled), _) => Step::Leave(Action::Unchanged),
+            (Some(Trust::Ended), _) if self.settings.leaves_ended => Step::Leave(Action::Unchanged),
             (Some(Trust::Untouched { version }), _) if is_alone && self.needs_no_trial(&manifest) => {
                 Step::WriteUntried { version }
             }
@@ -195,6 +196,10 @@ impl Applier<'_> {
         desired: u64,
     ) -> Result<Step, Error> {
         let owner = &self.settings.owner;
+        if let Some((ledger, watches)) = &self.session.watched {
+            watches.ensure(target.mapping);
+            ledger.expect(owner, target.id);
+        }
         let live = match target.get().await {
             Ok(Some(live)) => live,
             Ok(None) => return Ok(created()),
@@ -218,9 +223,8 @@ impl Applier<'_> {
             ignore::resolve(manifest.value_mut(), &ignored, &live, tried, manager);
             return Ok(Step::Write { action: Action::Configured, cleanup, rivals });
         }
-        if let Some((ledger, watches)) = &self.session.watched {
-            watches.ensure(target.mapping);
-            ledger.settle(owner, target.id, desired, &live);
+        if let Some(ledger) = self.session.ledger() {
+            ledger.settle(owner, target.id, Some(desired), &live);
         }
         Ok(Step::Leave(Action::Unchanged))
     }
@@ -235,23 +239,26 @@ impl Applier<'_> {
     ) -> Result<Step, Error> {
         let group = &self.settings.owner.group;
         let refusal = || Error::dry_run(manifest, error);
-        if is_not_found(error) {
-            return Err(self.missing(manifest).await.unwrap_or_else(refusal));
-        }
         if status(error).is_none() {
             return Err(refusal());
         }
-        let Ok(Some(live)) = target.get().await else { return Err(refusal()) };
-        if skips_live(group, manifest, &live.metadata) {
+        let live = target.get().await;
+        if let Ok(Some(live)) = &live
+            && skips_live(group, manifest, &live.metadata)
+        {
             return Ok(Step::Leave(Action::Skipped));
         }
+        if is_not_found(error) {
+            return Err(self.missing(manifest).await.unwrap_or_else(refusal));
+        }
+        let Ok(Some(live)) = live else { return Err(refusal()) };
         let is_forced = self.settings.force
             || Mark::Force.on_desired(group, manifest)
             || Mark::Force.on_live(group, &live.metadata);
         if is_forced
             && is_immutable(error)
             && let Some(judged) = Precise::of(&live.metadata)
-            && self.would_be_valid(target, manifest).await
+            && self.would_be_valid(target, manifest, &live).await
         {
             return Ok(Step::Replace(judged));
         }
@@ -266,11 +273,11 @@ impl Applier<'_> {
         Some(Error::mapping(id, &gone))
     }
 
-    /// The API server validates an object before it looks whether the name is taken.
-    async fn would_be_valid(&self, target: &Target<'_>, manifest: &Manifest) -> bool {
-        match target.try_create(manifest.value()).await {
+    /// Tries the object that is to take the place of another one.
+    async fn would_be_valid(&self, target: &Target<'_>, manifest: &Manifest, live: &DynamicObject) -> bool {
+        match target.try_create(&successor::beside(manifest, live)).await {
             Ok(_) => true,
-            Err(error) => status(&error).is_some_and(|status| status.reason == "AlreadyExists"),
+            Err(error) => successor::is_only_in_the_way(&error),
         }
     }
 

@@ -1,12 +1,16 @@
+use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::str::FromStr;
 
 const RBAC: &str = "rbac.authorization.k8s.io";
 
 /// Which object, whatever the version of its API (KS-SSA-95, KS-SSA-96).
 ///
-/// Displayed as it stands in an inventory: `<namespace>_<name>_<group>_<Kind>`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+/// Displayed as it stands in an inventory: `<namespace>_<name>_<group>_<Kind>`. Ids that an inventory writes alike are equal: nobody
+/// can tell an RBAC name with `__` that was read from one from a name with `:`.
+#[derive(Clone, Debug)]
 pub struct ObjectId {
     /// Namespace; empty for cluster scope.
     pub namespace: String,
@@ -32,15 +36,49 @@ impl ObjectId {
         let Self { namespace, name, kind, .. } = self;
         if namespace.is_empty() { format!("{kind}/{name}") } else { format!("{kind}/{namespace}/{name}") }
     }
+
+    /// The name as inventories write it: RBAC names may hold `:`, which a label value cannot hold.
+    fn written_name(&self) -> Cow<'_, str> {
+        match self.group.as_str() {
+            RBAC if self.name.contains(':') => self.name.replace(':', "__").into(),
+            _ => self.name.as_str().into(),
+        }
+    }
+
+    fn key(&self) -> (&str, Cow<'_, str>, &str, &str) {
+        (&self.namespace, self.written_name(), &self.group, &self.kind)
+    }
 }
 
-/// RBAC names may hold `:`, which inventories write as `__` because a label value cannot hold it.
+impl PartialEq for ObjectId {
+    fn eq(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl Eq for ObjectId {}
+
+impl Hash for ObjectId {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.key().hash(state);
+    }
+}
+
+impl PartialOrd for ObjectId {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for ObjectId {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.key().cmp(&other.key())
+    }
+}
+
 impl fmt::Display for ObjectId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { namespace, name, group, kind } = self;
-        if group == RBAC {
-            return write!(f, "{namespace}_{}_{group}_{kind}", name.replace(':', "__"));
-        }
+        let (namespace, name, group, kind) = self.key();
         write!(f, "{namespace}_{name}_{group}_{kind}")
     }
 }

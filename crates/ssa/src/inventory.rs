@@ -39,6 +39,26 @@ mod tests {
         assert_eq!(stale(&[entry("a", "v1"), entry("b", "v1")], &[entry("a", "v2")]), [entry("b", "v1")]);
     }
 
+    /// Read from a status, an RBAC name with `__` has a `:` in its place.
+    #[test]
+    fn rbac_names_with_underscores_are_no_stale_objects() {
+        let role = |name: &str| {
+            let group = "rbac.authorization.k8s.io".to_owned();
+            let id = ObjectId { group, name: name.into(), kind: "ClusterRole".into(), ..entry("", "").id };
+            Entry { id, version: "v1".into() }
+        };
+        let new = role("team__read");
+        let old = Entry { id: new.id.to_string().parse().unwrap(), ..new.clone() };
+        assert_eq!(old.id.name, "team:read");
+        assert_eq!(stale(&[old, role("other")], &[new]), [role("other")]);
+        let config = |name: &str| entry(name, "v1");
+        assert_eq!(
+            stale(&[config("a:b")], &[config("a__b")]),
+            [config("a:b")],
+            "in other groups they are others"
+        );
+    }
+
     proptest! {
         #[test]
         fn stale_and_kept_make_the_old(old in prop::collection::vec("[a-e]", 0..6), new in prop::collection::vec("[a-e]", 0..6)) {

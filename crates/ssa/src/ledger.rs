@@ -71,6 +71,8 @@ struct Settled {
     desired: u64,
     /// Fingerprint of the object then.
     fingerprint: u64,
+    /// True when its end is no drift.
+    ends_by_itself: bool,
 }
 
 #[derive(Clone)]
@@ -78,6 +80,8 @@ struct Seen {
     precise: Precise,
     fingerprint: u64,
     may_prune: bool,
+    /// True while it is being deleted.
+    is_going: bool,
     /// Nothing when only metadata was seen.
     assessment: Option<Assessment>,
 }
@@ -92,6 +96,8 @@ pub(crate) enum Trust {
         /// Resource version.
         version: String,
     },
+    /// It is a Job that this manifest has made, and that the cluster has deleted or is deleting.
+    Ended,
     /// Only a request can show it.
     None,
 }
@@ -124,7 +130,8 @@ impl Ledger {
         let state = self.state.lock();
         let depth = state.depth(id)?;
         let record = state.objects.get_of(owner, id)?;
-        let Some(seen) = &record.seen else { return Some(Assessment::not_found()) };
+        // One that was settled and is no longer seen has gone; of one that never was settled nobody knows yet.
+        let Some(seen) = &record.seen else { return record.settled.map(|_| Assessment::not_found()) };
         // An object can leave InProgress without a metadata change, so a metadata-only watch cannot confirm that
         // status.
         let is_open = |found: &Assessment| depth == Depth::Metadata && found.status == Status::InProgress;
@@ -163,6 +170,7 @@ impl Ledger {
         match record.and_then(Record::untouched) {
             Some((settled, _)) if settled.desired == desired => Trust::Settled,
             Some((_, seen)) => Trust::Untouched { version: seen.precise.version.clone() },
+            None if record.is_some_and(|record| record.has_ended(desired)) => Trust::Ended,
             None => Trust::None,
         }
     }
@@ -187,18 +195,30 @@ impl Ledger {
         }
     }
 
-    /// Records an object that is as its manifest asks: the server's answer to an apply, or a read that found no drift.
-    pub(crate) fn settle(&self, owner: &Owner, id: &ObjectId, desired: u64, object: &DynamicObject) {
+    /// Makes room for an object that is about to be read, so that no watch event about it is missed.
+    pub(crate) fn expect(&self, owner: &Owner, id: &ObjectId) {
+        let mut state = self.state.lock();
+        if state.objects.get(id).is_none() {
+            let touched = Instant::now();
+            state.objects.insert(owner, id, |owner| Record { owner, settled: None, seen: None, touched });
+        }
+    }
+
+    /// Records an object as the server has shown it. `desired` is the manifest that it is as asked by; nothing for one about which
+    /// something is still to be done, which the next apply finds.
+    pub(crate) fn settle(&self, owner: &Owner, id: &ObjectId, desired: Option<u64>, object: &DynamicObject) {
         let Some(seen) = self.seen(owner, id, &object.metadata, Some(object)) else { return };
-        let settled = Settled { desired, fingerprint: seen.fingerprint };
+        let (fingerprint, ends_by_itself) = (seen.fingerprint, ends_by_itself(id, object));
+        let settled = desired.map(|desired| Settled { desired, fingerprint, ends_by_itself });
         let mut state = self.state.lock();
         let old = state.objects.get_of(owner, id).and_then(|old| old.seen.as_ref());
         let newer = old.filter(|old| seen.precise.is_older(&old.precise)).cloned();
         let newer =
             newer.map(|newer| Seen { assessment: newer.assessment.or(seen.assessment.clone()), ..newer });
-        let has_drifted = newer.as_ref().is_some_and(|newer| newer.fingerprint != settled.fingerprint);
+        let has_drifted =
+            newer.as_ref().zip(settled).is_some_and(|(newer, settled)| settled.is_changed_to(newer));
         let (seen, touched) = (newer.or(Some(seen)), Instant::now());
-        state.objects.insert(owner, id, |owner| Record { owner, settled: Some(settled), seen, touched });
+        state.objects.insert(owner, id, |owner| Record { owner, settled, seen, touched });
         drop(state);
         self.tell(owner, id, has_drifted, false);
     }
@@ -215,7 +235,7 @@ impl Ledger {
             return;
         }
         seen.assessment = seen.assessment.or_else(|| before.and_then(|before| before.assessment.clone()));
-        let has_drifted = record.settled.is_some_and(|settled| settled.fingerprint != seen.fingerprint)
+        let has_drifted = record.settled.is_some_and(|settled| settled.is_changed_to(&seen))
             && before.is_none_or(|before| before.fingerprint != seen.fingerprint);
         let has_status = is_waiting
             && before.is_none_or(|before| status_of(&before.assessment) != status_of(&seen.assessment));
@@ -229,12 +249,13 @@ impl Ledger {
     pub(crate) fn lost(&self, id: &ObjectId) {
         let mut state = self.state.lock();
         let Some(record) = state.objects.get_mut(id) else { return };
-        let was_settled = record.seen.take().is_some() && record.settled.is_some();
+        let is_missed = record.settled.is_some_and(|settled| !settled.ends_by_itself);
+        let has_drifted = record.seen.take().is_some() && is_missed;
         record.touched = Instant::now();
         let owner = Arc::clone(&record.owner);
         let is_waiting = state.waiting.contains(&owner);
         drop(state);
-        self.tell(&owner, id, was_settled, is_waiting);
+        self.tell(&owner, id, has_drifted, is_waiting);
     }
 
     /// A watch has listed all objects of a kind: those recorded before the list began and not in it are gone.
@@ -272,6 +293,7 @@ impl Ledger {
             precise: Precise::of(meta)?,
             fingerprint: self.managers.fingerprint(&owner.group, meta),
             may_prune: may_prune(owner, meta),
+            is_going: meta.deletion_timestamp.is_some(),
             assessment,
         })
     }
@@ -297,13 +319,33 @@ impl State {
     }
 }
 
+impl Settled {
+    /// Returns true when others have changed the object into this, or are about to take it away.
+    fn is_changed_to(&self, seen: &Seen) -> bool {
+        self.fingerprint != seen.fingerprint && !(self.ends_by_itself && seen.is_going)
+    }
+}
+
 impl Record {
+    /// Returns true for an object that this manifest has made and that has ended by itself.
+    fn has_ended(&self, desired: u64) -> bool {
+        let is_gone = self.seen.as_ref().is_none_or(|seen| seen.is_going);
+        is_gone && self.settled.is_some_and(|settled| settled.ends_by_itself && settled.desired == desired)
+    }
+
     /// The object as its owner has left it, if nothing has touched it since.
     fn untouched(&self) -> Option<(Settled, &Seen)> {
         let settled = self.settled?;
         let seen = self.seen.as_ref().filter(|seen| seen.fingerprint == settled.fingerprint)?;
         Some((settled, seen))
     }
+}
+
+/// Returns true for a Job that the cluster deletes once it has finished: made anew at once, its work would be done again and again.
+/// The next regular run makes it, as in Flux.
+fn ends_by_itself(id: &ObjectId, object: &DynamicObject) -> bool {
+    let lifetime = object.data.pointer("/spec/ttlSecondsAfterFinished");
+    id.group == "batch" && id.kind == "Job" && lifetime.is_some_and(|lifetime| !lifetime.is_null())
 }
 
 fn status_of(assessment: &Option<Assessment>) -> Option<Status> {

@@ -40,6 +40,7 @@ mod rivals;
 mod secret;
 mod session;
 mod stage;
+mod successor;
 mod undeclared;
 mod watch;
 

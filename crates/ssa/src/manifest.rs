@@ -39,11 +39,12 @@ impl Manifest {
         join_api_version(&self.id.group, &self.version)
     }
 
-    /// The object's labels or annotations, whichever has the key.
-    pub(crate) fn mark(&self, key: &str) -> Option<&str> {
-        let metadata = self.value.get("metadata")?;
-        let of = |field: &str| metadata.get(field)?.get(key)?.as_str();
-        of("labels").or_else(|| of("annotations"))
+    /// Returns the values of a key in the object's labels and annotations.
+    pub(crate) fn marks(&self, key: &str) -> impl Iterator<Item = &str> {
+        let of = move |field: &str| self.value.get("metadata")?.get(field)?.get(key)?.as_str();
+        [MetadataField::Labels, MetadataField::Annotations]
+            .into_iter()
+            .filter_map(move |field| of(field.name()))
     }
 
     /// Sets labels or annotations, over what is there (KS-SSA-2, KS-SSA-6).

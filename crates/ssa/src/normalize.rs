@@ -6,6 +6,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
+use x509_parser::pem::Pem;
 
 use crate::secret::decoded;
 use crate::{Manifest, undeclared};
@@ -122,7 +123,8 @@ fn default_container_protocols(value: &mut Value, group: &str, kind: &str) {
 fn default_protocols(holder: Option<&mut Value>) {
     let ports = holder.and_then(|holder| holder.get_mut("ports")).and_then(Value::as_array_mut);
     for port in ports.into_iter().flatten().filter_map(Value::as_object_mut) {
-        if port.get("protocol").is_none_or(|protocol| protocol.as_str().is_none_or(str::is_empty)) {
+        // Anything else that is no text is for the server to refuse.
+        if port.get("protocol").is_none_or(|protocol| protocol.is_null() || protocol == "") {
             port.insert("protocol".to_owned(), Value::String("TCP".to_owned()));
         }
     }
@@ -132,14 +134,20 @@ fn default_protocols(holder: Option<&mut Value>) {
 fn drop_broken_ca_bundle(definition: &mut Value) {
     let Some(config) = definition.pointer_mut("/spec/conversion/webhook/clientConfig") else { return };
     let bundle = config.get("caBundle").and_then(Value::as_str).unwrap_or_default();
-    let is_certificate = decoded(bundle)
-        .is_some_and(|pem| String::from_utf8_lossy(&pem).contains("-----BEGIN CERTIFICATE-----"));
+    let is_certificate = decoded(bundle).is_some_and(|pem| has_certificate(&pem));
     if !bundle.is_empty()
         && !is_certificate
         && let Some(config) = config.as_object_mut()
     {
         config.shift_remove("caBundle");
     }
+}
+
+/// Returns true for PEM text with a certificate in it that can be read.
+fn has_certificate(pem: &[u8]) -> bool {
+    Pem::iter_from_buffer(pem)
+        .flatten()
+        .any(|block| block.label == "CERTIFICATE" && block.parse_x509().is_ok())
 }
 
 #[cfg(test)]
@@ -168,6 +176,7 @@ mod tests {
     #[case(("v1", "Secret"), json!({"data": {"a": "eA==", "c": "eQ=="}, "stringData": {"a": "b"}}), json!({"data": {"a": "Yg==", "c": "eQ=="}}))]
     #[case(("v1", "Secret"), json!({"stringData": {"a": 1}}), json!({"stringData": {"a": 1}}))]
     #[case(("v1", "Service"), json!({"spec": {"ports": [{"port": 1}, {"port": 2, "protocol": "UDP"}]}}), json!({"spec": {"ports": [{"port": 1, "protocol": "TCP"}, {"port": 2, "protocol": "UDP"}]}}))]
+    #[case(("v1", "Service"), json!({"spec": {"ports": [{"port": 1, "protocol": 6}, {"port": 2, "protocol": ""}]}}), json!({"spec": {"ports": [{"port": 1, "protocol": 6}, {"port": 2, "protocol": "TCP"}]}}))]
     #[case(("batch/v1", "CronJob"), json!({"spec": {"jobTemplate": {"spec": {"template": {"spec": {"containers": [{"ports": [{"containerPort": 1}]}]}}}}}}), json!({"spec": {"jobTemplate": {"spec": {"template": {"spec": {"containers": [{"ports": [{"containerPort": 1, "protocol": "TCP"}]}]}}}}}}))]
     #[case(("apps/v1", "Deployment"), json!({"status": {"replicas": 1}}), json!({}))]
     #[case(("apiextensions.k8s.io/v1", "CustomResourceDefinition"), json!({"status": {}, "spec": {"conversion": {"webhook": {"clientConfig": {"caBundle": "Cg=="}}}}}), json!({"status": {}, "spec": {"conversion": {"webhook": {"clientConfig": {}}}}}))]
@@ -178,9 +187,29 @@ mod tests {
     #[case(("example.com/v1", "App"), json!({"spec": {"replicas": null}}), json!({"spec": {"replicas": null}}))]
     #[case(("v1", "PersistentVolumeClaim"), json!({"spec": {"volumeName": "", "storageClassName": ""}}), json!({"spec": {"storageClassName": ""}}))]
     #[case(("v1", "Service"), json!({"spec": {"clusterIP": "None"}}), json!({"spec": {"clusterIP": "None"}}))]
-    #[case(("apiextensions.k8s.io/v1", "CustomResourceDefinition"), json!({"spec": {"conversion": {"webhook": {"clientConfig": {"caBundle": "LS0tLS1CRUdJTiBD\nRVJUSUZJQ0FURS0tLS0t\n"}}}}}), json!({"spec": {"conversion": {"webhook": {"clientConfig": {"caBundle": "LS0tLS1CRUdJTiBD\nRVJUSUZJQ0FURS0tLS0t\n"}}}}}))]
     #[case(("v1", "Pod"), json!({"spec": "odd"}), json!({"spec": "odd"}))]
     fn normalization(#[case] kind: (&str, &str), #[case] rest: Value, #[case] expected: Value) {
         assert_eq!(normalized(kind, &rest), expected);
+    }
+
+    #[test]
+    fn bundles_stay_if_there_is_a_certificate_in_them() {
+        let certificate = rcgen::generate_simple_self_signed(["a".to_owned()]).unwrap().cert.pem();
+        let placeholder = "-----BEGIN CERTIFICATE-----\nplaceholder\n-----END CERTIFICATE-----\n".to_owned();
+        let encoded = |pem: &str| STANDARD.encode(pem);
+        let broken = encoded(&certificate).replacen('A', "\nA", 1);
+        for (bundle, stays) in [
+            (encoded(&certificate), true),
+            (broken, true),
+            (encoded(&format!("{placeholder}{certificate}")), true),
+            (encoded(&placeholder), false),
+            (encoded("-----BEGIN CERTIFICATE-----"), false),
+            (String::new(), true),
+        ] {
+            let config = json!({"caBundle": bundle});
+            let definition = json!({"spec": {"conversion": {"webhook": {"clientConfig": config}}}});
+            let found = normalized(("apiextensions.k8s.io/v1", "CustomResourceDefinition"), &definition);
+            assert_eq!(found == definition, stays, "{bundle}");
+        }
     }
 }

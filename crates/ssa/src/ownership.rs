@@ -41,6 +41,11 @@ impl Managers {
             || self.overridden.iter().any(|name| manager.starts_with(name.as_str()))
     }
 
+    /// Returns true when some fields of an object are to become ours.
+    pub(crate) fn takes_over_any(&self, live: &ObjectMeta) -> bool {
+        live.managed_fields.iter().flatten().any(|entry| self.takes_over(entry))
+    }
+
     fn is_own(&self, entry: &ManagedFieldsEntry) -> bool {
         entry.manager.as_deref() == Some(self.own.as_str())
             && entry.operation.as_deref() == Some(APPLY)
@@ -99,6 +104,8 @@ impl Managers {
             if self.is_own(entry) {
                 entry.api_version.hash(&mut hasher);
                 fields_text(entry).hash(&mut hasher);
+                // The server sets it anew when somebody applies other values in our name.
+                entry.time.as_ref().map(|time| time.0).hash(&mut hasher);
             } else if self.takes_over(entry) {
                 entry.manager.hash(&mut hasher);
             }

@@ -65,7 +65,7 @@ impl Mark {
     /// Returns true when the desired object carries the mark.
     pub(crate) fn on_desired(self, group: &str, manifest: &Manifest) -> bool {
         let (key, value) = self.parts();
-        manifest.mark(&format!("{group}/{key}")).is_some_and(|found| found.eq_ignore_ascii_case(value))
+        manifest.marks(&format!("{group}/{key}")).any(|found| found.eq_ignore_ascii_case(value))
     }
 
     /// Returns true when the object in the cluster carries the mark.
@@ -98,4 +98,27 @@ pub(crate) fn merges(group: &str, manifest: &Manifest, live: &ObjectMeta) -> boo
 pub(crate) fn may_prune(owner: &Owner, live: &ObjectMeta) -> bool {
     let kept = [Mark::PruneDisabled, Mark::ReconcileDisabled, Mark::SsaIgnore];
     owner.owns(live) && !kept.iter().any(|mark| mark.on_live(&owner.group, live))
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use serde_json::json;
+
+    use super::*;
+
+    /// KS-API-30
+    #[rstest]
+    #[case("enabled", "disabled", true)]
+    #[case("Disabled", "enabled", true)]
+    #[case("enabled", "enabled", false)]
+    fn marks_of_a_manifest_count_as_label_and_as_annotation(
+        #[case] label: &str,
+        #[case] annotation: &str,
+        #[case] expected: bool,
+    ) {
+        let metadata = json!({"name": "a", "labels": {"g/reconcile": label}, "annotations": {"g/reconcile": annotation}});
+        let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata});
+        assert_eq!(skips_desired("g", &Manifest::try_from(object).unwrap()), expected);
+    }
 }

@@ -14,19 +14,19 @@ use crate::precise::Precise;
 use crate::request::Target;
 
 impl Applier<'_> {
-    /// Deletes an object and waits, by watch, until it is gone. One that finalizers hold up is left to a later apply.
+    /// Deletes an object and waits, by watch, until it is gone. One that finalizers hold up is left to a later apply. From here on the
+    /// apply is not called off: nothing else might make the object anew.
     ///
     /// # Errors
     /// [`Error::Outdated`] if the object is no longer in the state in which it was judged; nothing is deleted then.
     pub(crate) async fn delete_and_wait(&self, target: &Target<'_>, judged: &Precise) -> Result<(), Error> {
         let id = target.id;
         match target.delete(judged).await {
-            Ok(()) => {}
+            Ok(()) => self.wrote(),
             Err(error) if is_outdated(&error) => return Err(Error::Outdated { id: id.clone() }),
             Err(error) => return Err(Error::ReplaceDelete { id: id.clone(), message: shown(id, &error) }),
         }
-        let gone = timeout(PATIENCE, self.gone(target, &judged.uid));
-        match self.cancel.run_until_cancelled(gone).await.ok_or(Error::Cancelled)? {
+        match timeout(PATIENCE, self.gone(target, &judged.uid)).await {
             Ok(Ok(true)) => Ok(()),
             Ok(Err(error)) => Err(error),
             Ok(Ok(false)) | Err(_) => Err(Error::ReplaceWait {

@@ -61,7 +61,7 @@ impl FromStr for GroupKind {
     type Err = std::convert::Infallible;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let (group, kind) = split_api_version(text);
+        let (group, kind) = split_api_version(text.trim());
         Ok(Self { group: group.to_owned(), kind: kind.to_owned() })
     }
 }
@@ -83,7 +83,7 @@ mod tests {
     #[case("n_x_example.com_ConfigMap", Stage::Rest)]
     #[case("n_x_apps_Deployment", Stage::Rest)]
     fn stages(#[case] id: &str, #[case] stage: Stage) {
-        let custom = ["rbac.authorization.k8s.io/Role", "ConfigMap"].map(|kind| kind.parse().unwrap());
+        let custom = [" rbac.authorization.k8s.io/Role", "ConfigMap "].map(|kind| kind.parse().unwrap());
         assert_eq!(Stage::of(&id.parse().unwrap(), &custom), stage);
     }
 }

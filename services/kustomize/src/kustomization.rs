@@ -107,10 +107,12 @@ impl Reconciler for KustomizationReconciler {
     const FIELD_MANAGER: Option<&'static str> = Some("gotk-kustomize-controller");
 
     async fn suspended(&self, object: &Kustomization) -> Option<Kustomization> {
+        tracing::info!("Reconciliation is suspended for this object");
         report::left(object)
     }
 
     async fn reconcile(&self, run: Run<Kustomization>) -> Outcome<Kustomization> {
+        self.memory.begin(&run.key, run.object.metadata.uid.as_deref());
         let observed = self.observe(&run.object, &run.causes).await;
         let plan = decide::decide(&observed, &self.settings);
         let done = self.act(&run, &observed, plan).await;
@@ -119,6 +121,7 @@ impl Reconciler for KustomizationReconciler {
     }
 
     async fn finalize(&self, run: Run<Kustomization>) -> Finalized<Kustomization> {
+        self.memory.begin(&run.key, run.object.metadata.uid.as_deref());
         self.delete_applied(&run).await
     }
 

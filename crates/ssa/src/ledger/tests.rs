@@ -1,5 +1,6 @@
 use std::sync::Arc;
 
+use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::*;
@@ -49,7 +50,7 @@ fn entries() -> Vec<Entry> {
 #[test]
 fn settled_object_is_proved_until_our_fields_change() {
     let (ledger, notices) = ledger();
-    ledger.settle(&owner("app"), &id(), 1, &object("5", "a", Value::Null));
+    ledger.settle(&owner("app"), &id(), Some(1), &object("5", "a", Value::Null));
     assert!(ledger.proves(&owner("app"), &entries()));
     let churn = object("6", "a", ready());
     ledger.saw(&id(), &churn.metadata, Some(&churn));
@@ -67,12 +68,12 @@ fn settled_object_is_proved_until_our_fields_change() {
 #[test]
 fn own_write_is_no_drift() {
     let (ledger, notices) = ledger();
-    ledger.settle(&owner("app"), &id(), 1, &object("5", "a", Value::Null));
+    ledger.settle(&owner("app"), &id(), Some(1), &object("5", "a", Value::Null));
     ledger.open(&owner("app"), &id());
     assert!(!ledger.proves(&owner("app"), &entries()), "nobody knows how far the write has come");
     let written = object("6", "b", Value::Null);
     ledger.saw(&id(), &written.metadata, Some(&written));
-    ledger.settle(&owner("app"), &id(), 2, &written);
+    ledger.settle(&owner("app"), &id(), Some(2), &written);
     assert!(notices.lock().is_empty());
     assert_eq!(ledger.trust(&owner("app"), &id(), 2), Trust::Settled);
 }
@@ -80,7 +81,7 @@ fn own_write_is_no_drift() {
 #[test]
 fn nothing_is_proved_without_a_watch_or_for_another_owner() {
     let (ledger, _) = ledger();
-    ledger.settle(&owner("app"), &id(), 1, &object("5", "a", Value::Null));
+    ledger.settle(&owner("app"), &id(), Some(1), &object("5", "a", Value::Null));
     assert!(!ledger.proves(&owner("other"), &entries()));
     assert_eq!(ledger.trust(&owner("other"), &id(), 1), Trust::None);
     ledger.unwatched(&kind());
@@ -91,7 +92,7 @@ fn nothing_is_proved_without_a_watch_or_for_another_owner() {
 #[test]
 fn late_event_about_an_older_version_changes_nothing() {
     let (ledger, notices) = ledger();
-    ledger.settle(&owner("app"), &id(), 1, &object("5", "a", Value::Null));
+    ledger.settle(&owner("app"), &id(), Some(1), &object("5", "a", Value::Null));
     let old = object("4", "b", Value::Null);
     ledger.saw(&id(), &old.metadata, Some(&old));
     assert!(ledger.proves(&owner("app"), &entries()));
@@ -104,14 +105,14 @@ fn event_that_comes_before_the_answer_is_kept() {
     ledger.open(&owner("app"), &id());
     let event = object("6", "a", ready());
     ledger.saw(&id(), &event.metadata, Some(&event));
-    ledger.settle(&owner("app"), &id(), 1, &object("5", "a", Value::Null));
+    ledger.settle(&owner("app"), &id(), Some(1), &object("5", "a", Value::Null));
     assert_eq!(ledger.assessment(&owner("app"), &id()).map(|found| found.status), Some(Status::Current));
 }
 
 #[test]
 fn status_is_told_only_to_those_who_wait() {
     let (ledger, notices) = ledger();
-    ledger.settle(&owner("app"), &id(), 1, &object("5", "a", json!({"observedGeneration": 0})));
+    ledger.settle(&owner("app"), &id(), Some(1), &object("5", "a", json!({"observedGeneration": 0})));
     ledger.await_status(&owner("app"));
     let done = object("6", "a", ready());
     ledger.saw(&id(), &done.metadata, Some(&done));
@@ -125,13 +126,13 @@ fn status_is_told_only_to_those_who_wait() {
 #[test]
 fn deleted_object_is_drift_whether_seen_or_missing_from_a_list() {
     let (ledger, notices) = ledger();
-    ledger.settle(&owner("app"), &id(), 1, &object("5", "a", Value::Null));
+    ledger.settle(&owner("app"), &id(), Some(1), &object("5", "a", Value::Null));
     ledger.lost(&id());
     assert_eq!(ledger.assessment(&owner("app"), &id()), Some(Assessment::not_found()));
-    ledger.settle(&owner("app"), &id(), 1, &object("8", "a", Value::Null));
+    ledger.settle(&owner("app"), &id(), Some(1), &object("8", "a", Value::Null));
     ledger.listed(&kind(), Depth::Whole, &HashSet::new(), Instant::now());
     assert_eq!(notices.lock().len(), 2);
-    ledger.settle(&owner("app"), &id(), 1, &object("9", "a", Value::Null));
+    ledger.settle(&owner("app"), &id(), Some(1), &object("9", "a", Value::Null));
     ledger.listed(&kind(), Depth::Whole, &HashSet::from([id()]), Instant::now());
     assert_eq!(notices.lock().len(), 2);
 }
@@ -139,7 +140,7 @@ fn deleted_object_is_drift_whether_seen_or_missing_from_a_list() {
 #[test]
 fn released_object_tells_nobody() {
     let (ledger, notices) = ledger();
-    ledger.settle(&owner("app"), &id(), 1, &object("5", "a", Value::Null));
+    ledger.settle(&owner("app"), &id(), Some(1), &object("5", "a", Value::Null));
     let judged = Precise { uid: "u".to_owned(), version: "5".to_owned() };
     assert_eq!(ledger.prunable(&owner("app"), &id()), Some(judged));
     ledger.release(&owner("app"), &id());
@@ -151,7 +152,7 @@ fn released_object_tells_nobody() {
 #[test]
 fn security_object_of_another_owner_is_neither_shown_nor_released() {
     let (ledger, notices) = ledger();
-    ledger.settle(&owner("app"), &id(), 1, &object("5", "a", ready()));
+    ledger.settle(&owner("app"), &id(), Some(1), &object("5", "a", ready()));
     assert_eq!(ledger.assessment(&owner("thief"), &id()), None);
     ledger.release(&owner("thief"), &id());
     assert!(ledger.proves(&owner("app"), &entries()));
@@ -163,7 +164,7 @@ fn security_object_of_another_owner_is_neither_shown_nor_released() {
 #[test]
 fn forgotten_owner_keeps_nothing() {
     let (ledger, _) = ledger();
-    ledger.settle(&owner("app"), &id(), 1, &object("5", "a", Value::Null));
+    ledger.settle(&owner("app"), &id(), Some(1), &object("5", "a", Value::Null));
     ledger.forget(&owner("other"));
     assert!(ledger.proves(&owner("app"), &entries()));
     ledger.forget(&owner("app"));
@@ -174,8 +175,71 @@ fn forgotten_owner_keeps_nothing() {
 fn progress_is_not_told_from_metadata() {
     let (ledger, _) = ledger();
     ledger.listed(&kind(), Depth::Metadata, &HashSet::new(), Instant::now());
-    ledger.settle(&owner("app"), &id(), 1, &object("5", "a", json!({"observedGeneration": 0})));
+    ledger.settle(&owner("app"), &id(), Some(1), &object("5", "a", json!({"observedGeneration": 0})));
     assert_eq!(ledger.assessment(&owner("app"), &id()), None);
-    ledger.settle(&owner("app"), &id(), 1, &object("6", "a", ready()));
+    ledger.settle(&owner("app"), &id(), Some(1), &object("6", "a", ready()));
     assert_eq!(ledger.assessment(&owner("app"), &id()).map(|found| found.status), Some(Status::Current));
+}
+
+/// The watch tells of the deletion twice: as wish, since it is done in the foreground, and as fact.
+#[rstest]
+#[case::job("apps_web_batch_Job", json!({"ttlSecondsAfterFinished": 60}), 0)]
+#[case::job_that_stays("apps_web_batch_Job", json!({}), 1)]
+#[case::other_kind("apps_web_example.com_Job", json!({"ttlSecondsAfterFinished": 60}), 1)]
+fn jobs_that_end_by_themselves_are_no_drift(
+    #[case] id: ObjectId,
+    #[case] spec: Value,
+    #[case] expected: usize,
+) {
+    let (ledger, notices) = ledger();
+    let kind = GroupKind { group: id.group.clone(), kind: id.kind.clone() };
+    ledger.listed(&kind, Depth::Whole, &HashSet::new(), Instant::now());
+    let mut job = object("5", "a", Value::Null);
+    job.data["spec"] = spec;
+    ledger.settle(&owner("app"), &id, Some(1), &job);
+    let mut going = object("6", "a", Value::Null);
+    going.metadata.deletion_timestamp = serde_json::from_value(json!("2026-01-01T00:00:00Z")).unwrap();
+    ledger.saw(&id, &going.metadata, Some(&going));
+    assert_eq!(notices.lock().len(), expected);
+    ledger.lost(&id);
+    assert_eq!(notices.lock().len(), 2 * expected);
+    let entry = Entry { id: id.clone(), version: "v1".into() };
+    assert!(!ledger.proves(&owner("app"), &[entry]), "the next run makes it");
+    let trust = if expected == 0 { Trust::Ended } else { Trust::None };
+    assert_eq!(ledger.trust(&owner("app"), &id, 1), trust);
+    assert_eq!(ledger.trust(&owner("app"), &id, 2), Trust::None, "another Job");
+    // Changes by others are drift all the same.
+    ledger.settle(&owner("app"), &id, Some(1), &job);
+    let edited = object("9", "b", Value::Null);
+    ledger.saw(&id, &edited.metadata, Some(&edited));
+    assert_eq!(notices.lock().len(), 2 * expected + 1);
+}
+
+/// A change that comes between the read of an object and the verdict about it.
+#[test]
+fn event_that_comes_while_an_object_is_read_is_kept() {
+    let (ledger, notices) = ledger();
+    ledger.expect(&owner("app"), &id());
+    assert_eq!(ledger.assessment(&owner("app"), &id()), None, "nobody has seen it");
+    let event = object("6", "b", Value::Null);
+    ledger.saw(&id(), &event.metadata, Some(&event));
+    ledger.settle(&owner("app"), &id(), Some(1), &object("5", "a", Value::Null));
+    assert_eq!(*notices.lock(), [("app".to_owned(), Notice::Drift)]);
+    ledger.expect(&owner("thief"), &id());
+    assert_eq!(ledger.trust(&owner("app"), &id(), 1), Trust::None);
+    ledger.settle(&owner("app"), &id(), Some(1), &object("7", "a", Value::Null));
+    ledger.expect(&owner("app"), &id());
+    assert_eq!(ledger.trust(&owner("app"), &id(), 1), Trust::Settled, "what is known stays");
+}
+
+#[test]
+fn object_about_which_something_is_to_be_done_is_seen_and_not_proved() {
+    let (ledger, notices) = ledger();
+    ledger.settle(&owner("app"), &id(), None, &object("5", "a", ready()));
+    assert!(!ledger.proves(&owner("app"), &entries()));
+    assert_eq!(ledger.trust(&owner("app"), &id(), 1), Trust::None);
+    assert_eq!(ledger.assessment(&owner("app"), &id()).map(|found| found.status), Some(Status::Current));
+    let other = object("6", "b", ready());
+    ledger.saw(&id(), &other.metadata, Some(&other));
+    assert!(notices.lock().is_empty());
 }

@@ -91,6 +91,12 @@ fn fingerprint_heeds_our_fields_and_managers_to_take_over_only() {
     assert_ne!(clean, fingerprint(json!([entry("kustomize-controller", "Apply", "b")])));
     assert_ne!(clean, fingerprint(json!([own(), entry("kubectl-edit", "Update", "b")])));
     assert_ne!(clean, fingerprint(json!([])));
+    let at = |time: &str| {
+        let mut own = own();
+        own["time"] = json!(time);
+        fingerprint(json!([own]))
+    };
+    assert_ne!(at("2026-01-01T00:00:00Z"), at("2026-01-01T00:00:01Z"), "other values in our name");
 }
 
 #[test]

@@ -60,7 +60,7 @@ async fn the_only_change_of_a_stage_is_refused_as_by_a_dry_run() {
         // is not taken for known, so that the dry run comes first.
         assert_eq!(world.requests(), requests);
     }
-    // What may be replaced, is.
+    // An object that may be replaced is replaced.
     let changes = world.apply_with(&other, &Settings { force: true, ..world.settings() }).await.unwrap();
     assert_eq!(changes.changed_lines(), format!("Deployment/{}/web created", world.ns));
 }
@@ -94,6 +94,42 @@ async fn drift_is_told_and_corrected() {
     let data = world.config_map("a").await.unwrap().data["data"].clone();
     assert_eq!(data, json!({"k": "1", "extra": "x"}));
     world.proved(&changes).await;
+}
+
+/// A second Flux, or a person in its name: the fields are the same, and so are their managers.
+#[tokio::test(flavor = "multi_thread")]
+async fn other_values_in_our_name_are_drift() {
+    let mut world = World::new().await;
+    let changes = world.apply(&[world.cm("a", "1")]).await.unwrap();
+    world.proved(&changes).await;
+    let api = world.api("v1", "ConfigMap").await;
+    let params = kube::api::PatchParams::apply("kustomize-controller").force();
+    let mut other = world.cm("a", "2");
+    other["metadata"]["labels"] = json!(world.config_map("a").await.unwrap().metadata.labels);
+    // The server's clock counts seconds, so that the first write may leave no trace.
+    for value in 2..90 {
+        other["data"]["k"] = json!(value.to_string());
+        api.patch("a", &params, &kube::api::Patch::Apply(&other)).await.unwrap();
+        let second = std::time::Duration::from_secs(1);
+        if let Ok(notice) = tokio::time::timeout(second, world.notices.recv()).await {
+            assert_eq!(notice, Some(Notice::Drift));
+            return;
+        }
+    }
+    panic!("nobody has noticed it");
+}
+
+/// KS-SSA-95: read from an inventory, such a name has a `:`.
+#[tokio::test(flavor = "multi_thread")]
+async fn rbac_names_with_underscores_are_proved_too() {
+    let world = World::new().await;
+    let role = json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
+        "metadata": {"name": format!("{}__role", world.ns)}, "rules": []});
+    let changes = world.apply(&[role]).await.unwrap();
+    world.proved(&changes).await;
+    let mut read = changes.inventory();
+    read[0].id = read[0].id.to_string().parse().unwrap();
+    assert!(world.ledger.proves(&world.owner(), &read));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -4,7 +4,9 @@
 mod apply;
 mod others;
 mod prune;
+mod replacement;
 mod secrets;
+mod stages;
 mod takeover;
 mod time;
 mod world;

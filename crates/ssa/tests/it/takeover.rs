@@ -72,6 +72,26 @@ async fn merge_keeps_what_kubectl_has_added() {
     assert_eq!(live.data["data"], json!({"k": "1", "extra": "x"}));
 }
 
+/// Nothing but the fields of kubectl is left to do then, which no watch tells of.
+#[tokio::test(flavor = "multi_thread")]
+async fn fields_of_kubectl_are_taken_over_once_merge_is_dropped() {
+    let world = World::new().await;
+    let mut merged = world.cm("a", "1");
+    merged["metadata"]["annotations"] = json!({"kustomize.toolkit.fluxcd.io/ssa": "merge"});
+    world.apply(std::slice::from_ref(&merged)).await.unwrap();
+    let api = world.api("v1", "ConfigMap").await;
+    let edit = Patch::Merge(json!({"data": {"extra": "x"}}));
+    api.patch("a", &PatchParams::apply("kubectl-edit"), &edit).await.unwrap();
+    world.ledger.forget(&world.owner());
+    let changes = world.apply(&[merged]).await.unwrap();
+    world.proved(&changes).await;
+    for expected in [json!({"k": "1", "extra": "x"}), json!({"k": "1"})] {
+        let changes = world.apply(&[world.cm("a", "1")]).await.unwrap();
+        assert_eq!(lines(&changes), format!("ConfigMap/{}/a configured", world.ns));
+        assert_eq!(world.config_map("a").await.unwrap().data["data"], expected);
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn marks_on_desired_and_live_are_heeded() {
     let world = World::new().await;

@@ -88,6 +88,7 @@ impl World {
             force: false,
             ignored: IgnoreRules::default(),
             migrates_versions: false,
+            leaves_ended: false,
             time: PATIENCE,
             judge: None,
         }

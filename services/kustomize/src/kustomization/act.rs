@@ -6,7 +6,7 @@ mod preview;
 mod record;
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use weir_api::{Artifact, Kustomization};
 use weir_runtime::{Run, killpoint};
@@ -15,7 +15,7 @@ use weir_ssa::{ApplyFailure, ChangeSet, Judge, Manifest, Session, Settings as Ap
 use self::manifests::{Made, refuse_encrypted};
 use self::record::Record;
 use super::attempt::{Attempt, Done};
-use super::decide::Plan;
+use super::decide::{Plan, interrupted};
 use super::extent::Extent;
 use super::failure::{Class, Failure, reason};
 use super::memory::{Applied, Waiting};
@@ -49,11 +49,13 @@ impl KustomizationReconciler {
                 Err(failure) => Done::Refused(failure),
             },
             Plan::Confirm { artifact, digest } => {
+                log_dependencies(observed);
                 let mut attempt = Attempt::new(run, &artifact, Extent::Changed);
                 attempt.is_attempted = true;
                 self.confirm(run, observed, attempt, digest).await
             }
             Plan::Apply { artifact, extent } => {
+                log_dependencies(observed);
                 let mut attempt = Attempt::new(run, &artifact, extent);
                 // Whatever this run comes to, the status has to say what an earlier one has made.
                 if observed.unit.waiting.is_some() {
@@ -117,7 +119,7 @@ impl KustomizationReconciler {
         attempt.warnings = rivals::warnings(&changes, fight.as_ref());
         self.prune(observed, &session, &changes, attempt).await?;
         killpoint::hit("after-inventory");
-        self.remember_applied(run, observed, digest, footprint);
+        self.remember_applied(run, observed, extent, digest, footprint);
         let targets = health::targets(kustomization, &changes);
         Ok(self.start_check(run, observed, &session, attempt.clone(), targets, short_jobs).await)
     }
@@ -156,6 +158,7 @@ impl KustomizationReconciler {
             force: kustomization.spec.force,
             ignored,
             migrates_versions: self.settings.migrates_versions,
+            leaves_ended: false,
             time: health::work_limit_of(kustomization),
             judge: observed.health_checks.clone().ok().map(|checks| checks as Arc<dyn Judge>),
         })
@@ -171,7 +174,8 @@ impl KustomizationReconciler {
         extent: Extent,
         attempt: &mut Attempt,
     ) -> Result<Option<ChangeSet>, Failure> {
-        let settings = self.apply_settings(observed)?;
+        let mut settings = self.apply_settings(observed)?;
+        settings.leaves_ended = extent == Extent::Correction || interrupted(observed).is_some();
         if extent == Extent::Full {
             session.ledger().inspect(|ledger| ledger.forget(&settings.owner));
         }
@@ -202,7 +206,7 @@ impl KustomizationReconciler {
 
     /// KS-SSA-92
     fn log_changes(&self, changes: &ChangeSet, attempt: &Attempt) {
-        if changes.has_changes() {
+        if !changes.0.is_empty() {
             let output = change_log::output(changes, self.settings.groups_change_log);
             tracing::info!(revision = attempt.revision, output_json = %output, "server-side apply completed");
         }
@@ -230,6 +234,7 @@ impl KustomizationReconciler {
         let pruned = session.prune(&self.owner(&observed.kustomization), &stale).await;
         let Some(message) = pruned.failure() else {
             attempt.pruned = pruned.changes.lines();
+            tracing::info!(revision = attempt.revision, "garbage collection completed: {}", attempt.pruned);
             return Ok(());
         };
         // Flux sends no event of a prune that went half way.
@@ -246,12 +251,13 @@ impl KustomizationReconciler {
         &self,
         run: &Run<Kustomization>,
         observed: &Observed,
+        extent: Extent,
         digest: String,
         footprint: Footprint,
     ) {
         let Some(inputs) = observed.inputs.clone() else { return };
-        let applied = Applied { inputs, digest, footprint: Arc::new(footprint), checked: Instant::now() };
-        self.memory.change(&run.key, |unit| unit.applied = Some(applied));
+        let applied = Applied { inputs, digest, footprint: Arc::new(footprint) };
+        self.memory.change(&run.key, |unit| unit.remember(applied, extent));
     }
 
     /// Keeps what the next run needs to know of this one.
@@ -279,6 +285,13 @@ impl KustomizationReconciler {
             unit.waiting = waiting;
             unit.tries_in_vain = if has_failed_again { unit.tries_in_vain.saturating_add(1) } else { 0 };
         });
+    }
+}
+
+/// KS-LOG-1
+fn log_dependencies(observed: &Observed) {
+    if !observed.dependencies.is_empty() {
+        tracing::info!("All dependencies are ready, proceeding with reconciliation");
     }
 }
 

@@ -49,6 +49,8 @@ pub(crate) struct Attempt {
     pub(crate) was_healthy: bool,
     /// True when a newer run waits for the end of this one's health check (KS-HC-32).
     pub(crate) is_overtaken: bool,
+    /// When its health check began, if it has.
+    pub(crate) checked_since: Option<Instant>,
 }
 
 /// The result of a run.
@@ -113,7 +115,19 @@ impl Attempt {
             is_correction: extent == Extent::Correction,
             was_healthy: is_healthy(&run.object),
             is_overtaken: false,
+            checked_since: None,
         }
+    }
+
+    /// Begins its health check, or goes on with the one that it has interrupted; returns when that began.
+    pub(super) fn check(&mut self, interrupted: Option<&Waiting>) -> Instant {
+        if let Some(before) = interrupted {
+            self.started = before.attempt.started;
+            self.was_healthy = before.attempt.was_healthy;
+        }
+        let since = interrupted.map_or_else(Instant::now, |before| before.check.started);
+        self.checked_since = Some(since);
+        since
     }
 
     /// Records the step of the run, for those who watch and for a failure later.

@@ -77,7 +77,7 @@ pub(crate) fn decide(observed: &Observed, settings: &Settings) -> Plan {
         };
     }
     match applied {
-        Some(applied) if applied.is_stale() => Plan::Apply { artifact, extent: Extent::Full },
+        _ if unit.is_stale() => Plan::Apply { artifact, extent: Extent::Full },
         Some(applied) if observed.is_proved && !applied.footprint.has_fetched() => {
             Plan::Confirm { artifact, digest: applied.digest.clone() }
         }
@@ -102,6 +102,16 @@ fn checked(observed: &Observed, settings: &Settings) -> Option<Arc<Waiting>> {
         && observed.causes.iter().all(may_wait)
         && inputs.is_of_same_spec(&waiting.inputs);
     goes_on.then(|| Arc::new(waiting.overtaken()))
+}
+
+/// Returns the health check that an apply goes on with, since all that this puts right are changes by others: its time runs on. Else
+/// somebody who keeps changing an object would keep it from ever ending.
+pub(crate) fn interrupted(observed: &Observed) -> Option<&Arc<Waiting>> {
+    let waiting = observed.unit.waiting.as_ref()?;
+    let is_same = observed.inputs.as_ref() == Some(&waiting.inputs);
+    let may_go_on =
+        |cause: &Cause| matches!(cause, Cause::Drift | Cause::Health | Cause::Timer | Cause::Dependency);
+    (is_same && observed.causes.iter().all(may_go_on)).then_some(waiting)
 }
 
 /// The object for which a running health check is given up, as `Kind/namespace/name` (KS-HC-30).

@@ -4,9 +4,9 @@ use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use futures::{StreamExt, stream};
+use weir_api::Kustomization;
 use weir_api::condition_type::READY;
-use weir_api::{Kustomization, reason};
-use weir_runtime::{EventDraft, Finalized, Run, condition};
+use weir_runtime::{EventDraft, Finalized, Run, Severity, condition};
 use weir_ssa::{Entry, Pruned, Session, probe};
 
 use super::decide::conditions;
@@ -86,6 +86,7 @@ impl KustomizationReconciler {
         }
         if deletion.started.elapsed() >= timeout_of(&run.object) {
             let message = "failed to wait for resources termination";
+            tracing::error!(left = left.len(), "{message}");
             events.push(event(&run.object, EventDraft::error, message));
             return Finalized::Done { events };
         }
@@ -134,15 +135,16 @@ fn orphaned(kustomization: &Kustomization, entries: &[Entry]) -> EventDraft {
     event(kustomization, EventDraft::error, &message)
 }
 
-/// The reason is that of the Ready condition (KS-EVT-2), the metadata that of the applied revision.
+/// The reason is that of the Ready condition, or else the severity (KS-EVT-2), the metadata that of the applied revision.
 fn event(
     kustomization: &Kustomization,
     make: impl Fn(String, String) -> EventDraft,
     message: &str,
 ) -> EventDraft {
     let ready = condition::find(conditions(kustomization), READY);
-    let reason = ready.map_or_else(|| reason::FAILED.to_owned(), |ready| ready.reason.clone());
-    let event = make(reason, message.to_owned());
+    let mut event = make(String::new(), message.to_owned());
+    let severity = if event.severity == Severity::Error { "error" } else { "info" };
+    event.reason = ready.map_or(severity, |ready| ready.reason.as_str()).to_owned();
     let Some(status) = &kustomization.status else { return event };
     let revisions = [
         ("revision", &status.last_applied_revision),
@@ -174,5 +176,23 @@ mod tests {
         let expected = [("originRevision", "v1.0@sha1:2"), ("revision", "main@sha1:1")]
             .map(|(key, revision)| (format!("{GROUP}/{key}"), revision.to_owned()));
         assert_eq!(told.metadata, BTreeMap::from(expected));
+    }
+
+    /// KS-EVT-2
+    #[test]
+    fn events_without_a_ready_condition_have_their_severity_as_reason() {
+        let mut object = json!({
+            "apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": "Kustomization", "metadata": {"name": "app"},
+            "spec": {"interval": "1m", "prune": true, "sourceRef": {"kind": "GitRepository", "name": "app"}},
+        });
+        let reasons = |object: &serde_json::Value| {
+            let object = serde_json::from_value(object.clone()).unwrap();
+            [event(&object, EventDraft::info, ""), event(&object, EventDraft::error, "")]
+                .map(|event| event.reason)
+        };
+        assert_eq!(reasons(&object), ["info", "error"]);
+        object["status"] = json!({"conditions": [{"type": "Ready", "status": "False", "reason": "BuildFailed",
+            "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}]});
+        assert_eq!(reasons(&object), ["BuildFailed", "BuildFailed"]);
     }
 }

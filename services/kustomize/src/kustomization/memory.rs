@@ -9,6 +9,7 @@ use weir_runtime::ObjectKey;
 use weir_ssa::{Entry, ObjectId};
 
 use super::attempt::Attempt;
+use super::extent::Extent;
 use super::health::Check;
 use super::inventory;
 use crate::build::Footprint;
@@ -57,15 +58,6 @@ pub(crate) struct Applied {
     pub(crate) digest: String,
     /// Files and values that the build depends on.
     pub(crate) footprint: Arc<Footprint>,
-    /// When every object was last compared with the cluster.
-    pub(crate) checked: Instant,
-}
-
-impl Applied {
-    /// Returns true when it is time to compare everything again.
-    pub(crate) fn is_stale(&self) -> bool {
-        self.checked.elapsed() > FULL_CHECK
-    }
 }
 
 /// A run that waits for health.
@@ -95,7 +87,11 @@ pub(crate) struct Deletion {
 
 #[derive(Clone, Default)]
 pub(crate) struct Unit {
+    /// UID of the Kustomization; another one of the same name inherits nothing.
+    uid: Option<String>,
     pub(crate) applied: Option<Applied>,
+    /// When every object was last compared with the cluster; nothing before the first apply, which compares all.
+    checked: Option<Instant>,
     pub(crate) waiting: Option<Arc<Waiting>>,
     pub(crate) deletion: Option<Deletion>,
     /// The Secret or ConfigMap that has changed last, as `Kind/namespace/name`.
@@ -125,6 +121,25 @@ pub(crate) struct Fight {
 }
 
 impl Unit {
+    /// A unit whose objects were all compared long ago.
+    #[cfg(test)]
+    pub(crate) fn checked_long_ago() -> Self {
+        Self { checked: Instant::now().checked_sub(FULL_CHECK * 2), ..Self::default() }
+    }
+
+    /// Returns true when it is time to compare everything again.
+    pub(crate) fn is_stale(&self) -> bool {
+        self.checked.is_some_and(|checked| checked.elapsed() > FULL_CHECK)
+    }
+
+    /// Remembers an apply that went through. One that is not full trusts the watches, and puts off no full one.
+    pub(crate) fn remember(&mut self, applied: Applied, extent: Extent) {
+        self.applied = Some(applied);
+        if extent == Extent::Full || self.checked.is_none() {
+            self.checked = Some(Instant::now());
+        }
+    }
+
     /// Returns the inventory of a run that waits. The status may not have it yet.
     pub(crate) fn unwritten(&self) -> Option<&[Entry]> {
         self.waiting.as_ref().and_then(|waiting| waiting.attempt.inventory.as_deref())
@@ -141,6 +156,17 @@ impl Unit {
 pub(crate) struct Memory(Mutex<HashMap<ObjectKey, Unit>>);
 
 impl Memory {
+    /// Begins a run of the Kustomization with this UID. What is remembered of another one of its name is forgotten: its deletion, and
+    /// objects that it has left behind.
+    pub(crate) fn begin(&self, key: &ObjectKey, uid: Option<&str>) {
+        self.change(key, |unit| {
+            if unit.uid.as_deref().is_some_and(|known| Some(known) != uid) {
+                *unit = Unit::default();
+            }
+            unit.uid = uid.map(str::to_owned);
+        });
+    }
+
     pub(crate) fn get(&self, key: &ObjectKey) -> Unit {
         self.0.lock().get(key).cloned().unwrap_or_default()
     }
@@ -199,6 +225,47 @@ impl Memory {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn applied() -> Applied {
+        let inputs = Inputs {
+            artifact: "sha256:1".into(),
+            uid: "u".into(),
+            generation: 1,
+            variables: 0,
+            keys: 0,
+            target: None,
+        };
+        Applied { inputs, digest: "sha256:d".into(), footprint: Arc::default() }
+    }
+
+    #[test]
+    fn only_full_applies_put_off_the_next_full_one() {
+        let mut unit = Unit::default();
+        assert!(!unit.is_stale(), "the first apply compares everything");
+        unit.remember(applied(), Extent::Changed);
+        assert!(!unit.is_stale());
+        unit = Unit::checked_long_ago();
+        for (extent, is_stale) in [(Extent::Changed, true), (Extent::Correction, true), (Extent::Full, false)]
+        {
+            unit.remember(applied(), extent);
+            assert_eq!(unit.is_stale(), is_stale, "{extent:?}");
+        }
+    }
+
+    /// An object that was deleted and made again between two runs is another one.
+    #[test]
+    fn another_kustomization_of_the_same_name_inherits_nothing() {
+        let (memory, key) = (Memory::default(), ObjectKey::new("flux-system", "app"));
+        memory.pace(&key);
+        memory.begin(&key, Some("1"));
+        assert!(memory.pace(&key) > Duration::ZERO, "what came before the first run counts for it");
+        let deletion = Deletion { entries: Vec::new(), started: Instant::now() };
+        memory.change(&key, |unit| unit.deletion = Some(deletion));
+        memory.begin(&key, Some("1"));
+        assert!(memory.get(&key).deletion.is_some());
+        memory.begin(&key, Some("2"));
+        assert!(memory.get(&key).deletion.is_none());
+    }
 
     #[test]
     fn corrections_slow_down() {

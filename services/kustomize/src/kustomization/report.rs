@@ -158,7 +158,8 @@ fn failed(
     let message = match failure.reason {
         reason::HEALTH_CHECK_FAILED => {
             draft.set(HEALTHY, Status::False, failure.reason, &failure.message);
-            format!("health check failed after {}: {}", text(attempt.started.elapsed()), failure.message)
+            let since = attempt.checked_since.unwrap_or(attempt.started);
+            format!("health check failed after {}: {}", text(since.elapsed()), failure.message)
         }
         _ => failure.message.clone(),
     };

@@ -117,6 +117,30 @@ async fn toolkit_objects_are_put_back_by_the_next_run_and_not_at_once() {
     assert_eq!(url, "https://git.example.com/old");
 }
 
+/// The cluster deletes such a Job once it has finished. Made anew at once, it would run again and again.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_that_ends_by_itself_is_made_anew_by_the_next_run_only() {
+    let world = World::new().await;
+    let job = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: once}\nspec:\n  ttlSecondsAfterFinished: 60\n  \
+               template: {spec: {restartPolicy: Never, containers: [{name: c, image: x}]}}\n";
+    world.source("src", 1, &[("job.yaml", job), ("a.yaml", &cm("a", "1"))]).await;
+    world.kustomization("app", json!({})).await;
+    world.ready("app").await;
+    let jobs = world.api("batch/v1", "Job").await;
+    jobs.delete("once", &DeleteParams::foreground()).await.unwrap();
+    weir_testkit::wait_gone(&jobs, "once", PATIENCE).await.unwrap();
+
+    // The correction of another object leaves it alone as well.
+    let configs = world.api("v1", "ConfigMap").await;
+    let edit = Patch::Merge(json!({"data": {"k": "hand"}}));
+    configs.patch("a", &PatchParams::apply("hand"), &edit).await.unwrap();
+    world.event("app", "a configured").await;
+    assert!(jobs.get_opt("once").await.unwrap().is_none());
+
+    world.requested("app").await;
+    assert!(jobs.get_opt("once").await.unwrap().is_some());
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn new_revision_with_the_same_manifests_moves_the_revision_only() {
     let world = World::new().await;

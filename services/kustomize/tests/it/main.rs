@@ -12,6 +12,7 @@ mod faults;
 mod grpc;
 mod hardships;
 mod health;
+mod logs;
 mod memory;
 mod mutation;
 mod others;

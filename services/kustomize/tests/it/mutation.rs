@@ -109,7 +109,8 @@ async fn data(world: &World) -> Value {
 /// Applies of the process that have written something.
 fn writes(process: &Process) -> usize {
     let log = std::fs::read_to_string(process.log_path()).unwrap();
-    log.lines().filter(|line| line.contains("server-side apply completed")).count()
+    let applies = log.lines().filter(|line| line.contains("server-side apply completed"));
+    applies.filter(|line| line.contains("\"created\"") || line.contains("\"configured\"")).count()
 }
 
 /// Applies of ConfigMaps that the API server has seen from the service, those that only try included.

@@ -24,6 +24,29 @@ async fn tenant_does_only_what_its_account_may() {
     )));
 }
 
+/// KS-SSA-30: an account that may not bind is told that the Role is not found, before anybody looks at the binding.
+#[tokio::test(flavor = "multi_thread")]
+async fn binding_that_is_left_alone_may_lack_its_role() {
+    let world = World::new().await;
+    let (ns, rbac) = (&world.ns, "rbac.authorization.k8s.io");
+    let bindings = json!({"apiGroups": [rbac], "resources": ["rolebindings"], "verbs": ["get", "list", "create", "patch"]});
+    world.plane().service_account(ns, "tenant", &[serde_json::from_value(bindings).unwrap()]).await.unwrap();
+    let binding = json!({"apiVersion": format!("{rbac}/v1"), "kind": "RoleBinding", "metadata": {"name": "b"},
+        "roleRef": {"apiGroup": rbac, "kind": "Role", "name": "gone"}, "subjects": []});
+    world.source("src", 1, &[("b.yaml", &binding.to_string())]).await;
+    let mut live = binding.clone();
+    live["metadata"]["annotations"] = json!({"kustomize.toolkit.fluxcd.io/reconcile": "disabled"});
+    world.plane().apply(ns, live).await.unwrap();
+    world.kustomization("app", json!({"serviceAccountName": "tenant"})).await;
+    world.ready("app").await;
+    let api = world.api(&format!("{rbac}/v1"), "RoleBinding").await;
+    api.delete("b", &Default::default()).await.unwrap();
+    world.kustomization("other", json!({"serviceAccountName": "tenant"})).await;
+    let refused = world.not_ready("other", "ReconciliationFailed").await;
+    let message = weir_testkit::condition(&refused, "Ready").unwrap().message;
+    assert!(message.starts_with(&format!("RoleBinding/{ns}/b not found: ")), "{message}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn missing_account_is_no_way_to_more_rights() {
     let world = World::new().await;

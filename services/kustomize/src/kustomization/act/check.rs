@@ -11,6 +11,7 @@ use weir_ssa::{ObjectId, Session};
 use crate::cluster::Cluster;
 use crate::kustomization::KustomizationReconciler;
 use crate::kustomization::attempt::{Attempt, Done};
+use crate::kustomization::decide::interrupted;
 use crate::kustomization::failure::{Failure, reason};
 use crate::kustomization::health::{self, Check, Verdict, timeout_of};
 use crate::kustomization::memory::Waiting;
@@ -54,10 +55,11 @@ impl KustomizationReconciler {
         let hides_others =
             observed.target.as_ref().map_or(true, |cluster| self.hides_others(cluster, &run.object));
         let owner = self.owner(&run.object);
-        let started = Instant::now();
+        let before = interrupted(observed);
+        let started = attempt.check(before.map(|before| &**before));
         let check = Check { targets, short_jobs, started, timeout, custom, owner, hides_others };
         // A request is handled with the next write of the status; whoever made it reads the conditions then.
-        let is_announced = run.is_requested();
+        let is_announced = run.is_requested() || before.is_some_and(|before| before.is_announced);
         let waiting = Waiting { inputs: inputs.clone(), attempt, check, is_announced };
         // Asked for before the first look, so that no change in between is missed.
         session.ledger().inspect(|ledger| ledger.await_status(&self.owner(&run.object)));

@@ -1,0 +1,79 @@
+//! The waits between stages.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+use weir_kstatus::{Assessment, Status};
+use weir_ssa::{Entry, Judge, Manifest, ObjectId, Probe, Record, Settings};
+
+use crate::world::{World, lines};
+
+fn definition(world: &World, plural: &str) -> Value {
+    let group = format!("{}.example.com", world.ns);
+    json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": format!("{plural}.{group}")},
+        "spec": {"group": group, "scope": "Namespaced", "names": {"kind": "Gear", "plural": plural},
+            "versions": [{"name": "v1", "served": true, "storage": true,
+                "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}}}]}})
+}
+
+/// Calls the run off once its objects are about to be written.
+struct Overtaken(CancellationToken);
+
+impl Record for Overtaken {
+    async fn add(&self, _: Vec<Entry>) -> bool {
+        self.0.cancel();
+        true
+    }
+}
+
+/// Takes three looks to find a definition ready.
+#[derive(Default)]
+struct Slow(AtomicUsize);
+
+impl Judge for Slow {
+    fn covers(&self, id: &ObjectId) -> bool {
+        id.kind == "CustomResourceDefinition"
+    }
+
+    fn judge(&self, _: &ObjectId, _: &Value) -> Probe {
+        let looks = self.0.fetch_add(1, Ordering::SeqCst);
+        let status = if looks < 3 { Status::InProgress } else { Status::Current };
+        Assessment::new(status, "").into()
+    }
+}
+
+/// The next run sees the objects of the first stage as unchanged, so that nobody would be told of them.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_has_written_goes_on_to_its_end() {
+    let world = World::new().await;
+    let settings = Settings { judge: Some(Arc::new(Slow::default())), ..world.settings() };
+    let manifests =
+        [definition(&world, "gears"), world.cm("a", "1")].map(|object| Manifest::try_from(object).unwrap());
+    let cancel = CancellationToken::new();
+    let applied =
+        world.session.apply(manifests.to_vec(), &settings, &cancel, &Overtaken(cancel.clone())).await;
+    let ns = &world.ns;
+    let expected =
+        format!("CustomResourceDefinition/gears.{ns}.example.com created\nConfigMap/{ns}/a created");
+    assert_eq!(lines(&applied.unwrap()), expected);
+    let again = world.session.apply(manifests.to_vec(), &settings, &cancel, &Overtaken(cancel.clone())).await;
+    assert!(matches!(again.unwrap_err().error, weir_ssa::Error::Cancelled), "nothing was written");
+}
+
+/// Two definitions of one group cannot have the same kind.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_definition_that_has_failed_is_not_waited_for() {
+    let world = World::new().await;
+    world.apply(&[definition(&world, "gears")]).await.unwrap();
+    let failure = world.apply(&[definition(&world, "cogs"), world.cm("a", "1")]).await.unwrap_err();
+    let expected = format!(
+        "failed early due to stalled resources: [CustomResourceDefinition/cogs.{}.example.com status: 'Failed']\n",
+        world.ns
+    );
+    assert_eq!(failure.to_string(), expected);
+    assert!(!failure.error.may_pass());
+    assert!(world.config_map("a").await.is_none());
+}
