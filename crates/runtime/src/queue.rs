@@ -119,12 +119,12 @@ impl Queue {
         objects.into_iter().for_each(|object| self.enqueue(ObjectKey::of(&*object), cause));
     }
 
-    /// Adds a cause after a delay, unless the object runs earlier by a timer anyway.
+    /// Adds a cause after a delay, unless one is put off already that comes earlier. A run that comes meanwhile does not take its place:
+    /// it may look at something else only.
     pub fn enqueue_after(&self, key: ObjectKey, cause: Cause, delay: Duration) {
         let mut state = self.inner.state.lock();
         let due = Instant::now() + delay;
-        let is_earlier = |timers: &Timers| timers.due(&key).is_some_and(|known| known <= due);
-        if !is_earlier(&state.timers) && !is_earlier(&state.delayed) {
+        if state.delayed.due(&key).is_none_or(|known| known > due) {
             let slot = (due, state.number());
             state.delayed.set(key, cause, slot);
         }
@@ -228,11 +228,10 @@ impl State {
         }
     }
 
-    /// The run replaces the object's timers: what they waited for is looked at now.
+    /// The run replaces the object's timer: what it waited for is looked at now.
     fn pop(&mut self) -> Option<Ticket> {
         let (_, key) = self.ready.pop_first()?;
         let due = self.timers.clear(&key);
-        self.delayed.clear(&key);
         let pending = self.pending.remove(&key)?;
         let cancel = CancellationToken::new();
         self.running.insert(key.clone(), Running { cancel: cancel.clone(), again: BTreeSet::new() });

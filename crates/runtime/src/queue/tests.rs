@@ -88,3 +88,20 @@ async fn a_cause_that_is_put_off_keeps_the_timer_known() {
     assert_eq!(queue.next().await.causes, [Cause::Timer]);
     assert_eq!(Instant::now(), due);
 }
+
+/// A run about the health of an object must not swallow the correction of another one.
+#[tokio::test(start_paused = true)]
+async fn a_cause_that_is_put_off_outlives_other_runs() {
+    let queue = Queue::default();
+    let start = Instant::now();
+    queue.enqueue(key("a"), Cause::Startup);
+    let ticket = queue.next().await;
+    queue.done(&ticket.key, Some((Cause::Timer, Duration::from_secs(5))));
+    queue.enqueue_after(key("a"), Cause::Drift, Duration::from_secs(10));
+    queue.enqueue(key("a"), Cause::Health);
+    for (causes, after) in [(Cause::Health, 0), (Cause::Timer, 5), (Cause::Drift, 10)] {
+        let ticket = queue.next().await;
+        assert_eq!((&*ticket.causes, start.elapsed().as_secs()), (&[causes][..], after));
+        queue.done(&ticket.key, Some((Cause::Timer, Duration::from_secs(if after == 0 { 5 } else { 60 }))));
+    }
+}
