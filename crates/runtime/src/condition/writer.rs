@@ -122,6 +122,8 @@ mod tests {
         assert_eq!(writer.progress(), expected);
     }
 
+    fn nothing(_: &Writer, _: &mut Vec<Condition>) {}
+
     fn ready(writer: &Writer, conditions: &mut Vec<Condition>) {
         writer.ready(conditions, "Good", "done");
     }
@@ -140,7 +142,7 @@ mod tests {
 
     /// GEN-9.
     #[rstest]
-    #[case::absent(|_, _| (), "Ready=Unknown Progressing: look")]
+    #[case::absent(nothing, "Ready=Unknown Progressing: look")]
     #[case::unknown(progressing, "Ready=Unknown Progressing: look")]
     #[case::ready(ready, "Ready=True Good: done")]
     #[case::stalled(stalled, "Ready=False Bad: no")]

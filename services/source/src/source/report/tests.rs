@@ -120,6 +120,29 @@ fn a_failure_after_a_new_generation() {
     assert_eq!(events(&recovered), ["Succeeded", "GitOperationSucceeded"]);
 }
 
+/// SRC-REC-8: Ready tells of the failure, and not that something newer is there.
+#[test]
+fn an_artifact_that_stays_outdated_because_the_disk_is_full() {
+    let mut before = report(&object(1, json!({})), Ok(success("sha256:a"))).object;
+    let outdated = |object: &mut GitRepository| {
+        let conditions = object.status_mut().conditions;
+        condition::set(conditions, ARTIFACT_OUTDATED, Status::True, "NewRevision", "new", 1, now());
+    };
+    outdated(&mut before);
+    let lines = [
+        ("Reconciling", "True", "ProgressingWithRetry", 1),
+        ("Ready", "False", "ArchiveOperationFailed", 1),
+        ("ArtifactInStorage", "True", "Succeeded", 1),
+        ("ArtifactOutdated", "True", "NewRevision", 1),
+        ("StorageOperationFailed", "True", "ArchiveOperationFailed", 1),
+    ];
+    let failed = report(&before, Err(Failure::disk("no space left on device"))).object;
+    assert_eq!(conditions(&failed), expected(&lines));
+    let recovered = report(&failed, Ok(success("sha256:b"))).object;
+    let lines = [("Ready", "True", "Succeeded", 1), ("ArtifactInStorage", "True", "Succeeded", 1)];
+    assert_eq!(conditions(&recovered), expected(&lines));
+}
+
 #[test]
 fn a_stalled_object_waits_for_a_person() {
     let failure = Failure::fetch("URLInvalid", "no").stalled();
