@@ -89,13 +89,13 @@ pub(crate) struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Check what an installation needs, and if it is well.
+    /// Check the prerequisites and the health of an installation.
     Check(Check),
     /// Show the whole loop on a throw-away control plane.
     Demo(Demo),
     /// Install the services, or print their manifests.
     Install(Box<Install>),
-    /// Put the services under the care of a Git repository.
+    /// Install the services and have them follow a Git repository.
     #[command(disable_help_subcommand = true)]
     Bootstrap(Box<Bootstrap>),
     /// Take the services away; what they applied stays.
@@ -132,13 +132,13 @@ enum Command {
     Trigger(Trigger),
     /// Count the objects of each kind.
     Stats(Stats),
-    /// Print the status of an object, and what its references come to.
+    /// Print the status of an object, and the values that its references resolve to.
     Debug(Debug),
     /// Replace variables in the text of stdin.
     Envsubst(Envsubst),
     /// Build a kustomization and print its resources.
     Build(Box<Build>),
-    /// Compare what is there with what is here.
+    /// Compare the cluster or a registry with local files.
     #[command(subcommand, disable_help_subcommand = true)]
     Diff(Diff),
     /// Show what another revision of a source would change.
@@ -159,7 +159,7 @@ enum Command {
     List(artifact::List),
     /// Decrypt SOPS files.
     Sops(Sops),
-    /// Show, install and remove programs that are commands of this one.
+    /// List, install and remove plugins: programs that add commands to weir.
     #[command(subcommand, arg_required_else_help = true, disable_help_subcommand = true)]
     Plugin(Plugin),
     /// Print the script that completes commands in a shell.

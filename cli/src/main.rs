@@ -14,6 +14,8 @@
 //!                                 ├── kustomization  files in, objects out
 //!                                 ├── refusal   of a command line, in Flux's words
 //!                                 ├── given     flags with an empty value
+//!                                 ├── csv       lists on the command line
+//!                                 ├── enumeration  flags that take one of a few words
 //!                                 └── output    tables on stdout, progress on stderr
 //! ```
 //!
@@ -27,8 +29,10 @@ mod changes;
 mod cli;
 mod cluster;
 mod command;
+mod csv;
 mod deployment;
 mod discovery;
+mod enumeration;
 mod environment;
 mod error;
 mod examples;

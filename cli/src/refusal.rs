@@ -4,6 +4,7 @@ use std::error::Error as _;
 
 use clap::Error;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use weir_api::ParseDurationError;
 
 /// Returns the text about a command line that is wrong, without usage.
 pub(crate) fn text(refused: &Error) -> String {
@@ -37,11 +38,18 @@ fn about_flag(refused: &Error) -> Option<String> {
             let letter = flag.chars().nth(1)?;
             Some(format!("unknown shorthand flag: {:?} in {flag}", letter))
         }
+        (ErrorKind::InvalidValue, _) if context(ContextKind::Custom).is_some() => {
+            refusal(context(ContextKind::Custom)?)
+        }
         (ErrorKind::InvalidValue, _) if value.is_empty() => Some(format!("flag needs an argument: {flag}")),
         (ErrorKind::InvalidValue, Some(ContextValue::Strings(known))) => {
             refusal(&format!("must be one of: {}", known.join(", ")))
         }
-        (ErrorKind::ValueValidation, _) => refusal(&refused.source()?.to_string()),
+        (ErrorKind::ValueValidation, _) => {
+            let reason = refused.source()?;
+            let library = if reason.is::<ParseDurationError>() { "time: " } else { "" };
+            refusal(&format!("{library}{reason}"))
+        }
         _ => None,
     }
 }
@@ -62,12 +70,43 @@ mod tests {
     #[case("get ks -Z", "unknown shorthand flag: 'Z' in -Z")]
     #[case(
         "get ks --timeout soon",
-        "invalid argument \"soon\" for \"--timeout\" flag: invalid duration \"soon\""
+        "invalid argument \"soon\" for \"--timeout\" flag: time: invalid duration \"soon\""
     )]
     #[case(
         "create source git a --provider gitlab",
-        "invalid argument \"gitlab\" for \"--provider\" flag: must be one of: generic, github, aws, azure\n\n  \
-         tip: a similar value exists: 'github'"
+        "invalid argument \"gitlab\" for \"--provider\" flag: source Git provider 'gitlab' is not supported, \
+         must be one of: generic, github, aws, azure\n\n  tip: a similar value exists: 'github'"
+    )]
+    #[case(
+        "create source oci a --provider=",
+        "invalid argument \"\" for \"--provider\" flag: no source OCI provider given, please specify the OCI provider name"
+    )]
+    #[case(
+        "create source bucket a --provider x",
+        "invalid argument \"x\" for \"--provider\" flag: source bucket provider 'x' is not supported, must be one of: \
+         generic, aws, azure, gcp"
+    )]
+    #[case(
+        "logs --level=",
+        "invalid argument \"\" for \"--level\" flag: no log level given, must be one of: debug, info, error"
+    )]
+    #[case(
+        "create hr a --crds x",
+        "invalid argument \"x\" for \"--crds\" flag: unsupported upgrade CRDs policy 'x', must be one of: Skip, Create, \
+         CreateReplace"
+    )]
+    #[case(
+        "create source git a --ssh-rsa-bits 1025",
+        "invalid argument \"1025\" for \"--ssh-rsa-bits\" flag: RSA key bit size must be a multiples of 8"
+    )]
+    #[case(
+        "create source git a --interval -x",
+        "invalid argument \"-x\" for \"--interval\" flag: time: invalid duration \"-x\""
+    )]
+    #[case(
+        "create source git a --ignore-paths a\"b",
+        "invalid argument \"a\\\"b\" for \"--ignore-paths\" flag: parse error on line 1, column 2: bare \" in \
+         non-quoted-field"
     )]
     #[case("get ks --timeout", "flag needs an argument: --timeout")]
     #[case("nope", "unrecognized subcommand 'nope'")]

@@ -11,6 +11,7 @@ use weir_kstatus::Status;
 
 use crate::builtin;
 use crate::cluster::{Cluster, LAST_LOOK};
+use crate::csv::Record;
 use crate::deployment::{assessed, rolled_out};
 use crate::error::Error;
 use crate::global::Global;
@@ -34,11 +35,11 @@ pub(crate) struct Check {
     #[arg(long)]
     pre: bool,
     /// Components that have to be there.
-    #[arg(long, value_delimiter = ',', value_name = "LIST")]
-    components: Vec<String>,
+    #[arg(long, value_name = "LIST")]
+    components: Vec<Record>,
     /// More components that have to be there.
-    #[arg(long, value_delimiter = ',', value_name = "LIST")]
-    components_extra: Vec<String>,
+    #[arg(long, value_name = "LIST")]
+    components_extra: Vec<Record>,
     /// Taken for compatibility; changes are watched, not polled.
     #[arg(long, hide = true)]
     poll_interval: Option<weir_api::Duration>,
@@ -86,7 +87,7 @@ impl Check {
         let is_there =
             |name: &str| deployments.iter().any(|deployment| deployment.name_any() == component(name));
         let mut is_well = true;
-        for name in self.components.iter().chain(&self.components_extra) {
+        for name in Record::items(&self.components).chain(Record::items(&self.components_extra)) {
             match name.as_str() {
                 SOURCE_WATCHER if is_there(name) => warn_of_source_watcher(),
                 name if is_there(name) => {}

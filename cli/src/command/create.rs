@@ -21,6 +21,7 @@ use serde_json::{Map, Value, json};
 use self::flag::Flags;
 use self::recipe::Recipe;
 use crate::cluster::Cluster;
+use crate::csv::Record;
 use crate::error::Error;
 use crate::global::Global;
 use crate::kind::{Group, Kind, revision_of, text};
@@ -84,7 +85,7 @@ impl Create {
     }
 }
 
-pub(crate) use self::credentials::{Entries, KeyChoice, chosen_key_pair, ssh_host};
+pub(crate) use self::credentials::{Entries, KeyChoice, chosen_key_pair, rsa_bits, ssh_host};
 pub(crate) use self::recipe::below;
 pub(crate) use self::secret::{Draft, apply_pull_secret, host_keys};
 
@@ -106,7 +107,8 @@ fn with_common_flags(command: Command) -> Command {
             Arg::new("label")
                 .long("label")
                 .value_name("KEY=VALUE")
-                .value_delimiter(',')
+                .value_parser(clap::value_parser!(Record))
+                .allow_hyphen_values(true)
                 .action(ArgAction::Append)
                 .help("Label of the object; may be given several times"),
         )

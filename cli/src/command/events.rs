@@ -13,8 +13,8 @@ use kube::runtime::watcher;
 use weir_runtime::args::Switch;
 
 use crate::cluster::{Cluster, PAGE};
+use crate::csv::Record;
 use crate::error::Error;
-use crate::given::Given;
 use crate::global::Global;
 use crate::kind::{KINDS, Kind, Reference, Role, references};
 use crate::output::{Table, print, progress, terminal_width};
@@ -41,8 +41,8 @@ pub(crate) struct Events {
     #[arg(long = "for", value_name = "KIND[/NAME]")]
     object: Option<String>,
     /// Show only events of these types: Normal, Warning.
-    #[arg(long, value_name = "TYPES", value_delimiter = ',')]
-    types: Vec<String>,
+    #[arg(long, value_name = "TYPES")]
+    types: Vec<Record>,
     /// Print later events too, until --timeout.
     #[arg(short, long, switched_off())]
     watch: bool,
@@ -56,10 +56,9 @@ struct Query {
 
 impl Events {
     /// Prints the events.
-    pub(crate) async fn run(mut self, global: &Global) -> Result<(), Error> {
-        self.types.drop_empty();
-        let is_type = |name: &&String| TYPES.iter().any(|type_| type_.eq_ignore_ascii_case(name));
-        if let Some(name) = self.types.iter().find(|name| !is_type(name)) {
+    pub(crate) async fn run(self, global: &Global) -> Result<(), Error> {
+        let is_type = |name: &&str| TYPES.iter().any(|type_| type_.eq_ignore_ascii_case(name));
+        if let Some(name) = self.types().find(|name| !is_type(name)) {
             let message = format!("type '{name}' not supported. Supported types are Normal, Warning");
             return Err(Error::Flags(message));
         }
@@ -127,10 +126,14 @@ impl Events {
         }
     }
 
+    fn types(&self) -> impl Iterator<Item = &str> {
+        Record::items(&self.types).map(String::as_str).filter(|name| !name.is_empty())
+    }
+
     fn shows(&self, event: &Event) -> bool {
         let type_ = event.type_.as_deref().unwrap_or_default();
         let is_wanted =
-            self.types.is_empty() || self.types.iter().any(|wanted| wanted.eq_ignore_ascii_case(type_));
+            self.types().next().is_none() || self.types().any(|wanted| wanted.eq_ignore_ascii_case(type_));
         is_wanted && has_events(event.involved_object.kind.as_deref().unwrap_or_default()).is_some()
     }
 }

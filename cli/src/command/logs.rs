@@ -15,6 +15,7 @@ use weir_runtime::args::Switch;
 use self::entry::{Entry, Filter};
 use crate::builtin;
 use crate::cluster::Cluster;
+use crate::enumeration;
 use crate::error::Error;
 use crate::global::Global;
 use crate::output::{print, progress};
@@ -24,9 +25,6 @@ const CONTAINER: &str = "manager";
 
 /// Longest log line read, in bytes. The services write less than 64 KiB (OBS-03).
 const MAX_LINE: u64 = 1024 * 1024;
-
-/// Levels of log lines.
-const LEVELS: [&str; 3] = ["debug", "info", "error"];
 
 /// The log lines to print.
 #[derive(Args, Debug)]
@@ -46,8 +44,8 @@ pub(crate) struct Logs {
     /// Print only lines about objects of this name.
     #[arg(long)]
     name: Option<String>,
-    /// Print only lines of this level: debug, info or error.
-    #[arg(long)]
+    /// Print only lines of this level.
+    #[arg(long, value_parser = enumeration::LOG_LEVEL)]
     level: Option<String>,
     /// Print later lines too, until --timeout.
     #[arg(short, long, switched_off())]
@@ -77,21 +75,12 @@ impl Logs {
         if !self.arguments.is_empty() {
             return Err(Error::Flags("no argument required".to_owned()));
         }
-        let level = self.level.as_deref().filter(|level| !level.is_empty());
-        if let Some(level) = level.filter(|level| !LEVELS.contains(level)) {
-            let message = format!(
-                "invalid argument \"{level}\" for \"--level\" flag: unsupported log level '{level}', must be one of: \
-                 {}",
-                LEVELS.join(", ")
-            );
-            return Err(Error::Flags(message));
-        }
         let params = self.params()?;
         let cluster = &global.cluster().await?;
         let pods = pods::of_services(cluster, &self.flux_namespace).await?;
         let api: Api<Pod> = Api::namespaced(cluster.client.clone(), &self.flux_namespace);
         let filter = &Filter {
-            level: level.unwrap_or_default(),
+            level: self.level.as_deref().unwrap_or_default(),
             kind: self.kind.as_deref().unwrap_or_default(),
             name: self.name.as_deref().unwrap_or_default(),
             namespace: (!self.all_namespaces).then_some(cluster.namespace.as_str()),

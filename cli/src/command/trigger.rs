@@ -63,7 +63,7 @@ struct Receiver {
     /// JSON to send.
     #[arg(long, default_value = "{}")]
     payload: String,
-    /// Times to try again when there is no answer, or one that may change.
+    /// Number of retries when there is no answer, or a temporary error.
     #[arg(long, default_value_t = 10)]
     retries: u32,
     /// Time between two tries.

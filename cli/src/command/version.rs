@@ -3,7 +3,7 @@
 use clap::Args;
 use k8s_openapi::api::apps::v1::Deployment;
 use kube::api::ListParams;
-use weir_api::{COMPONENT_LABEL, PART_OF_LABEL};
+use weir_api::PART_OF_LABEL;
 
 use crate::builtin;
 use crate::cluster::Cluster;
@@ -71,7 +71,7 @@ impl Version {
 /// The images of the Deployments of the namespace, by the last part of their names.
 async fn services(cluster: &Cluster) -> Result<Versions, Error> {
     let api = builtin::namespaced::<Deployment>(&cluster.client, &cluster.namespace);
-    let params = ListParams::default().labels(&format!("{PART_OF_LABEL}=flux,{COMPONENT_LABEL}"));
+    let params = ListParams::default().labels(&format!("{PART_OF_LABEL}=flux"));
     let deployments = cluster.in_time(api.list(&params)).await??.items;
     if deployments.is_empty() {
         return Err(Error::NoDeployments(cluster.namespace.clone()));

@@ -78,7 +78,7 @@ impl Table {
         let mut widths = vec![0; columns];
         for row in self.rows.iter().chain([&self.header]) {
             for (width, cell) in widths.iter_mut().zip(row) {
-                *width = cell.split('\n').map(UnicodeWidthStr::width).fold(*width, usize::max);
+                *width = cell.split('\n').map(span).fold(*width, usize::max);
             }
         }
         widths
@@ -106,8 +106,13 @@ fn shortened(line: &str, cell: &str, room: usize) -> String {
     short + "…"
 }
 
+/// Returns the columns that a cell takes. As in Flux, a tab takes none.
+fn span(cell: &str) -> usize {
+    cell.width().saturating_sub(cell.matches('\t').count())
+}
+
 fn pad(cell: &str, width: usize) -> String {
-    format!("{cell}{}", " ".repeat(width.saturating_sub(cell.width())))
+    format!("{cell}{}", " ".repeat(width.saturating_sub(span(cell))))
 }
 
 #[cfg(test)]
@@ -148,6 +153,12 @@ mod tests {
         日本→é      →
         abc →x      →
         ");
+    }
+
+    #[test]
+    fn a_tab_in_a_cell_takes_no_column() {
+        let table = render(&["name", "message"], &[&["a\tb", "x"], &["abc", "y"]]);
+        assert_eq!(table.lines().nth(1), Some("a→b  →x      →"));
     }
 
     #[test]

@@ -1,6 +1,9 @@
 //! Names of our own for Flux's variables (CLI-N01), and flags about the way to the API server (cli.md 1.1).
 
+use std::path::Path;
 use std::time::{Duration, Instant};
+
+use weir_testkit::Folder;
 
 use crate::weir::Weir;
 use crate::world::World;
@@ -51,6 +54,33 @@ async fn the_api_server_is_found_as_kubectl_finds_it() {
     assert!(behind_proxy.contains("Connection refused"), "{behind_proxy}");
     let none = Weir::default().with_env("KUBECONFIG", "/nonexistent").transcript(&[line]).await;
     assert!(none.contains("no kubeconfig at /nonexistent, and not in a Pod"), "{none}");
+}
+
+/// CLI-G02: the flags stand for what the kubeconfig lacks, and an address needs no scheme.
+#[tokio::test]
+async fn flags_lead_to_a_server_without_a_context() {
+    let folder = Folder::new("kubeconfig").unwrap();
+    let clusters =
+        "clusters: [{name: c, cluster: {server: '127.0.0.1:9'}}]\nusers: [{name: u, user: {token: t}}]\n";
+    let contexts = "contexts: [{name: x, context: {cluster: c, user: u}}]\n";
+    folder.write("config", format!("{clusters}{contexts}")).unwrap();
+    let file = Weir::default().with_kubeconfig(&folder.path().join("config"));
+    let nothing = Weir::default().with_kubeconfig(Path::new("/dev/null"));
+    for (weir, flags, reason) in [
+        (&file, "--cluster=c --user=u", "cannot reach the API server 127.0.0.1:9"),
+        (&file, "--context=x", "cannot reach the API server 127.0.0.1:9"),
+        (&file, "--server=http://127.0.0.1:8", "cannot reach the API server http://127.0.0.1:8/"),
+        (&file, "--server=127.0.0.1:8", "cannot reach the API server 127.0.0.1:8"),
+        (&nothing, "--server=127.0.0.1:8", "cannot reach the API server 127.0.0.1:8"),
+        (&file, "", "failed to determine current context"),
+        (&nothing, "", "no kubeconfig at /dev/null, and not in a Pod"),
+        (&file, "--context=x --user=gone", "auth info \"gone\" does not exist"),
+        (&file, "--context=gone", "context \"gone\" does not exist"),
+    ] {
+        let transcript = weir.transcript(&[&format!("get ks {flags}")]).await;
+        assert!(transcript.contains(reason), "{transcript}");
+        assert!(!transcript.contains("panicked"), "{transcript}");
+    }
 }
 
 #[tokio::test]

@@ -42,7 +42,6 @@ async fn world(namespace: &str) -> World {
         "ExternalArtifact",
         "ArtifactGenerator",
         "ImageRepository",
-        "ImagePolicy",
         "ImageUpdateAutomation",
         "Receiver",
         "Provider",
@@ -63,6 +62,10 @@ async fn world(namespace: &str) -> World {
         "patches": [{ "patch": "- op: remove\n  path: /x\n", "target": { "kind": "Deployment" } }],
     });
     world.object_with("Kustomization", "podinfo", spec).await;
+    let spec = json!({
+        "imageRepositoryRef": { "name": "podinfo" }, "policy": { "semver": { "range": "*" } }, "filterTags": { "pattern": "^v" },
+    });
+    world.object_with("ImagePolicy", "podinfo", spec).await;
     let secret = json!({
         "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "auth" }, "stringData": { "username": "me" },
     });

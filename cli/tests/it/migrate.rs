@@ -128,6 +128,8 @@ async fn manifests_are_edited_line_by_line() {
         "migrate -f apps/link.yaml",
         "migrate -f apps/c.tpl",
         "migrate -f missing.yaml",
+        "migrate -f . -y -e ''",
+        "migrate -f apps/c.tpl -y -e ''",
         "migrate -f . --version 2.5",
         "migrate --dry-run",
     ];
@@ -149,7 +151,7 @@ async fn flux_edits_the_same_manifests() {
         // Ours leaves files alone that are no text.
         std::fs::remove_file(folder.path().join("apps/latin.yaml")).unwrap();
     }
-    let commands = ["migrate -f apps -y"];
+    let commands = ["migrate -f . -y -e ''", "migrate -f apps -y"];
     let (ours, theirs) =
         (weir.transcript(&commands).await, flux.in_folder(theirs.path()).transcript(&commands).await);
     assert_eq!((ours, of_ours()), (theirs, of_theirs()));

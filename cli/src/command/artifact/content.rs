@@ -10,6 +10,7 @@ use tempfile::{NamedTempFile, TempDir};
 use weir_artifact::archive;
 use weir_ignore::Rules;
 
+use crate::csv::Record;
 use crate::error::Error;
 
 /// Path with which standard input is read.
@@ -25,14 +26,13 @@ pub(super) struct Ignored {
     /// Paths to leave out, as in a .gitignore.
     #[arg(
         long,
-        value_delimiter = ',',
         value_name = "LIST",
         default_value = ".git/,.gitignore,.gitmodules,.gitattributes,*.jpg,*.jpeg,*.gif,*.png,*.wmv,*.flv,*.tar.gz,*.zip"
     )]
-    ignore_paths: Vec<String>,
+    ignore_paths: Vec<Record>,
     /// More paths to leave out.
-    #[arg(long, value_delimiter = ',', value_name = "LIST")]
-    add_ignore_paths: Vec<String>,
+    #[arg(long, value_name = "LIST")]
+    add_ignore_paths: Vec<Record>,
 }
 
 /// Files on this machine; temporary ones are removed with it.
@@ -77,8 +77,8 @@ impl Content {
     /// Writes the tarball.
     fn pack(&self, ignored: &Ignored, out: impl Write) -> io::Result<()> {
         let mut rules = Rules::default();
-        let patterns: Vec<&str> =
-            ignored.ignore_paths.iter().chain(&ignored.add_ignore_paths).map(String::as_str).collect();
+        let patterns = Record::items(&ignored.ignore_paths).chain(Record::items(&ignored.add_ignore_paths));
+        let patterns: Vec<&str> = patterns.map(String::as_str).collect();
         rules.read(&patterns.join("\n"), &[]);
         let matcher = rules.into_plain_matcher();
         archive::pack(&self.path, &|path, is_directory| !matcher.excludes(path.as_str(), is_directory), out)

@@ -8,6 +8,7 @@ use weir_auth::{Caller, LoginOptions, Logins, Provider, RegistryCredentials};
 use weir_oci::{Profile, Registries, Registry, RegistryOptions, Repository};
 
 use super::keychain;
+use crate::enumeration;
 use crate::error::Error;
 use crate::output::progress;
 
@@ -18,7 +19,7 @@ pub(super) struct Login {
     #[arg(long, value_name = "USER:PASSWORD", allow_hyphen_values = true, value_parser = |text: &str| Ok::<_, String>(SecretString::from(text)))]
     creds: Option<SecretString>,
     /// Cloud in which the identity of this machine logs in.
-    #[arg(long, value_parser = ["generic", "aws", "azure", "gcp"], default_value = "generic")]
+    #[arg(long, value_parser = enumeration::OCI_PROVIDER, default_value = "generic")]
     provider: String,
     /// Allow registries without TLS, or with any certificate.
     #[arg(long)]

@@ -5,6 +5,7 @@ use weir_oci::Reference;
 
 use super::login::Login;
 use super::{bad_url, failed, required};
+use crate::csv::Record;
 use crate::error::Error;
 use crate::global::Global;
 use crate::output::progress;
@@ -18,8 +19,8 @@ pub(crate) struct Tag {
     /// Place of the artifact, oci://HOST/ORG/REPOSITORY:TAG.
     url: Option<String>,
     /// Tag to make; may be given several times.
-    #[arg(long, value_delimiter = ',')]
-    tag: Vec<String>,
+    #[arg(long)]
+    tag: Vec<Record>,
     #[command(flatten)]
     login: Login,
 }
@@ -27,7 +28,7 @@ pub(crate) struct Tag {
 impl Tag {
     pub(super) async fn run(self, global: &Global) -> Result<(), Error> {
         let url = required(self.url.as_ref(), "artifact name is required")?;
-        if self.tag.is_empty() {
+        if Record::items(&self.tag).next().is_none() {
             return Err(Error::Flags("--tag is required".to_owned()));
         }
         let reference = Reference::from_url(url).map_err(bad_url)?;
@@ -38,7 +39,7 @@ impl Tag {
         let found = registry.raw_manifest(&reference.target()).await;
         let found = found.map_err(failed(&format!("tagging artifact failed: fetching \"{name}\": ")));
         let (media_type, manifest) = found?;
-        for tag in &self.tag {
+        for tag in Record::items(&self.tag) {
             let tagged = registry.push_manifest(tag, &media_type, manifest.clone()).await;
             tagged.map_err(failed("tagging artifact failed: "))?;
             progress::success(&format!("artifact tagged as {}:{tag}", reference.repository()));

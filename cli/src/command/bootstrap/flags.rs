@@ -6,6 +6,8 @@ use weir_api::Duration;
 use weir_runtime::args::Switch;
 
 use super::signing::Signing;
+use crate::command::create::rsa_bits;
+use crate::enumeration;
 use crate::error::Error;
 use crate::given::Given;
 use crate::manifests::{Choice, check_version};
@@ -61,14 +63,14 @@ pub(super) struct Key {
     #[arg(long, value_name = "FILE")]
     pub(super) private_key_file: Option<String>,
     /// Kind of the key that is made.
-    #[arg(long, value_parser = ["rsa", "ecdsa", "ed25519"], default_value = "ecdsa")]
+    #[arg(long, value_parser = enumeration::KEY_ALGORITHM, default_value = "ecdsa")]
     pub(super) ssh_key_algorithm: String,
     /// Curve of the ECDSA key that is made.
-    #[arg(long, value_parser = ["p256", "p384", "p521"], default_value = "p384")]
+    #[arg(long, value_parser = enumeration::CURVE, default_value = "p384")]
     pub(super) ssh_ecdsa_curve: String,
     /// Bits of the RSA key that is made.
-    #[arg(long, default_value = "2048", value_name = "NUMBER")]
-    pub(super) ssh_rsa_bits: String,
+    #[arg(long, default_value = "2048", value_name = "NUMBER", value_parser = rsa_bits)]
+    pub(super) ssh_rsa_bits: usize,
     /// SSH server, where it has another name than the HTTPS server.
     #[arg(long, value_name = "HOST")]
     pub(super) ssh_hostname: Option<String>,

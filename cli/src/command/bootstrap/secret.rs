@@ -35,7 +35,7 @@ pub(super) async fn reconcile(cluster: &Cluster, plan: &Plan) -> Result<(), Erro
                 passphrase: passphrase.as_ref(),
                 algorithm: &key.ssh_key_algorithm,
                 curve: &key.ssh_ecdsa_curve,
-                bits: &key.ssh_rsa_bits,
+                bits: key.ssh_rsa_bits,
             })?;
             draft.entries = entries;
             let known_hosts = host_keys(&ssh_host(&plan.sync_url)?).await?;

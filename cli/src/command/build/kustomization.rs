@@ -26,6 +26,7 @@ pub(crate) use self::mask::MASK;
 pub(crate) use self::spec::{Specs, kustomization};
 use super::remote::RemoteFlags;
 use crate::cluster::Cluster;
+use crate::csv::Record;
 use crate::error::Error;
 use crate::given::path;
 use crate::global::Global;
@@ -68,9 +69,9 @@ pub(crate) struct Local {
     /// File with the Kustomization; its spec counts instead of the one in the cluster.
     #[arg(long, value_name = "FILE", value_parser = path())]
     kustomization_file: Option<PathBuf>,
-    /// Files that the directory's kustomization file is not to name, in .gitignore format; may be given several times.
-    #[arg(long, value_name = "PATTERN", value_delimiter = ',')]
-    ignore_paths: Vec<String>,
+    /// Files to leave out of a generated kustomization file, in .gitignore format; may be given several times.
+    #[arg(long, value_name = "PATTERN")]
+    ignore_paths: Vec<Record>,
     /// Fail when a variable without a default is not set.
     #[arg(long)]
     strict_substitute: bool,
@@ -78,8 +79,8 @@ pub(crate) struct Local {
     #[arg(short, long, switched_off())]
     recursive: bool,
     /// Where the sources of these are: Kind/namespace/name=path; may be given several times.
-    #[arg(long, value_name = "SOURCE=DIR", value_delimiter = ',')]
-    local_sources: Vec<LocalSource>,
+    #[arg(long, value_name = "SOURCE=DIR")]
+    local_sources: Vec<Record<LocalSource>>,
     /// Taken for compatibility: builds never write into the directory.
     #[arg(long)]
     in_memory_build: bool,
@@ -176,7 +177,8 @@ impl Local {
         kustomization: weir_api::Kustomization,
         directory: PathBuf,
     ) -> Result<Vec<Value>, Error> {
-        let ignored = self.ignore_paths.join("\n");
+        let ignored: Vec<_> = Record::items(&self.ignore_paths).map(String::as_str).collect();
+        let ignored = ignored.join("\n");
         let place = move || Place::local(&directory, &ignored);
         build(specs, kustomization, place, self.strict_substitute, self.remote.remote()).await
     }
@@ -192,7 +194,7 @@ impl Local {
         specs: &Specs<'_>,
         nested: weir_api::Kustomization,
     ) -> Result<(weir_api::Kustomization, PathBuf), Error> {
-        let directory = local_sources::directory(&self.local_sources, &nested)?;
+        let directory = local_sources::directory(Record::items(&self.local_sources), &nested)?;
         Ok((specs.of_nested(nested).await?, existing_directory(&directory)?))
     }
 }

@@ -12,8 +12,17 @@ pub(super) fn check(text: &str, failing: &str) -> Result<(), Error> {
 
 /// Returns the scheme of a URL in small letters; empty where there is none.
 pub(super) fn scheme(text: &str) -> String {
-    let scheme = text.split_once("://").map_or("", |(scheme, _)| scheme);
-    scheme.to_ascii_lowercase()
+    split_scheme(text).0.to_ascii_lowercase()
+}
+
+/// Returns true when a URL names a host.
+pub(super) fn has_host(text: &str) -> bool {
+    split_scheme(text).1.strip_prefix("//").is_some_and(|rest| !rest.is_empty() && !rest.starts_with('/'))
+}
+
+/// Splits a URL behind its scheme; the scheme is empty where there is none.
+fn split_scheme(text: &str) -> (&str, &str) {
+    text.split_once(':').filter(|(scheme, _)| is_scheme(scheme)).unwrap_or(("", text))
 }
 
 fn refusal(text: &str) -> Option<String> {
@@ -23,7 +32,7 @@ fn refusal(text: &str) -> Option<String> {
     if text.starts_with(':') {
         return Some("missing protocol scheme".to_owned());
     }
-    let (scheme, rest) = text.split_once(':').filter(|(scheme, _)| is_scheme(scheme)).unwrap_or(("", text));
+    let (scheme, rest) = split_scheme(text);
     let Some(after) = rest.strip_prefix("//") else {
         let first = rest.split(['/', '?', '#']).next().unwrap_or_default();
         let is_ambiguous = scheme.is_empty() && first.contains(':');
@@ -67,6 +76,17 @@ mod tests {
     #[case("http://h.io/\u{7f}", Some("net/url: invalid control character in URL"))]
     fn addresses_are_read_as_by_go(#[case] text: &str, #[case] expected: Option<&str>) {
         assert_eq!(refusal(text).as_deref(), expected);
+    }
+
+    #[rstest::rstest]
+    #[case("https://h.io", "https", true)]
+    #[case("HTTPS://h.io/r", "https", true)]
+    #[case("https:h.io", "https", false)]
+    #[case("https:///r", "https", false)]
+    #[case("a: b", "a", false)]
+    #[case("h.io/r", "", false)]
+    fn schemes_end_at_a_colon(#[case] text: &str, #[case] expected: &str, #[case] is_of_host: bool) {
+        assert_eq!((scheme(text).as_str(), has_host(text)), (expected, is_of_host));
     }
 
     #[test]

@@ -7,10 +7,13 @@ use url::Url;
 use weir_git::{Identity, KeyKind};
 
 use super::address;
-use super::flag::{Flag, Flags, one_of, secret, switch, text};
+use super::flag::{Flag, Flags, bits, one_of, secret, switch, text};
+use crate::enumeration;
 use crate::error::Error;
 use crate::input;
 
+/// Bits of an RSA key where none are given.
+const DEFAULT_RSA_BITS: usize = 2048;
 /// Fewest bits of an RSA key.
 const MIN_RSA_BITS: usize = 1024;
 /// Most bits of an RSA key: more take minutes to make.
@@ -21,11 +24,10 @@ const USERNAME: Flag = text("username", "", "User name").short('u');
 const PRIVATE_KEY: Flag =
     text("private-key-file", "", "File with a private SSH key; without it, one is made");
 const ALGORITHM: Flag =
-    one_of("ssh-key-algorithm", "", &["rsa", "ecdsa", "ed25519"], "Kind of the key that is made").or("ecdsa");
+    one_of("ssh-key-algorithm", "", enumeration::KEY_ALGORITHM, "Kind of the key that is made").or("ecdsa");
 const CURVE: Flag =
-    one_of("ssh-ecdsa-curve", "", &["p256", "p384", "p521"], "Curve of the ECDSA key that is made")
-        .or("p384");
-const BITS: Flag = text("ssh-rsa-bits", "", "Bits of the RSA key that is made").or("2048");
+    one_of("ssh-ecdsa-curve", "", enumeration::CURVE, "Curve of the ECDSA key that is made").or("p384");
+const BITS: Flag = bits("ssh-rsa-bits", "Bits of the RSA key that is made").or("2048");
 
 /// A user with a password.
 pub(super) const LOGIN: &[Flag] = &[USERNAME, secret("password", "Password").short('p')];
@@ -83,7 +85,7 @@ pub(crate) struct KeyChoice<'a> {
     /// Curve of a new ECDSA key.
     pub(crate) curve: &'a str,
     /// Bits of a new RSA key.
-    pub(crate) bits: &'a str,
+    pub(crate) bits: usize,
 }
 
 /// The key pair for Git over SSH that flags ask for.
@@ -94,7 +96,7 @@ pub(super) fn key_pair(flags: &Flags<'_>) -> Result<(Identity, Entries), Error> 
         passphrase: flags.secret("password"),
         algorithm: text("ssh-key-algorithm"),
         curve: text("ssh-ecdsa-curve"),
-        bits: text("ssh-rsa-bits"),
+        bits: flags.bits("ssh-rsa-bits").unwrap_or(DEFAULT_RSA_BITS),
     })
 }
 
@@ -117,17 +119,25 @@ pub(crate) fn chosen_key_pair(choice: KeyChoice<'_>) -> Result<(Identity, Entrie
     Ok((identity, entries))
 }
 
+/// Reads the bits of an RSA key, in Flux's words.
+pub(crate) fn rsa_bits(text: &str) -> Result<usize, String> {
+    if text.trim().is_empty() {
+        return Ok(DEFAULT_RSA_BITS);
+    }
+    let bits: i64 = text.parse().map_err(|_| format!("strconv.Atoi: parsing {text:?}: invalid syntax"))?;
+    match usize::try_from(bits) {
+        Ok(bits) if bits >= MIN_RSA_BITS && bits % 8 == 0 => Ok(bits),
+        Ok(bits) if bits >= MIN_RSA_BITS => Err("RSA key bit size must be a multiples of 8".to_owned()),
+        _ => Err(format!("RSA key bit size must be at least {MIN_RSA_BITS}")),
+    }
+}
+
 fn key_kind(choice: KeyChoice<'_>) -> Result<KeyKind, Error> {
-    let bits = if choice.bits.is_empty() { "2048" } else { choice.bits };
     Ok(match (choice.algorithm, choice.curve) {
-        ("rsa", _) => match bits.parse() {
-            Ok(bits) if (MIN_RSA_BITS..=MAX_RSA_BITS).contains(&bits) && bits % 8 == 0 => KeyKind::Rsa(bits),
-            _ => {
-                return Err(Error::Flags(format!(
-                    "RSA key bit size '{bits}' must be a multiple of 8 from {MIN_RSA_BITS} to {MAX_RSA_BITS}"
-                )));
-            }
-        },
+        ("rsa", _) if choice.bits > MAX_RSA_BITS => {
+            return Err(Error::Flags(format!("RSA key bit size must be at most {MAX_RSA_BITS}")));
+        }
+        ("rsa", _) => KeyKind::Rsa(choice.bits),
         ("ed25519", _) => KeyKind::Ed25519,
         (_, "p256") => KeyKind::P256,
         (_, "p521") => KeyKind::P521,
@@ -152,9 +162,14 @@ pub(super) fn whole_login(flags: &Flags<'_>) -> Result<Option<Entries>, Error> {
 
 /// The entry `ca.crt`, from the file that a flag names.
 pub(super) fn authority(flags: &Flags<'_>, flag: &str) -> Result<Option<(String, SecretString)>, Error> {
-    let Some(file) = flags.text(flag) else { return Ok(None) };
-    let text = input::text_or(file, "unable to read TLS CA file")?;
-    Ok(Some(("ca.crt".to_owned(), text.into())))
+    let text = file(flags, flag, "unable to read TLS CA file")?;
+    Ok(text.map(|text| ("ca.crt".to_owned(), text.into())))
+}
+
+/// Reads the file that a flag names; an empty one counts as none.
+fn file(flags: &Flags<'_>, flag: &str, failing: &str) -> Result<Option<String>, Error> {
+    let text = flags.text(flag).map(|file| input::text_or(file, failing)).transpose()?;
+    Ok(text.filter(|text| !text.is_empty()))
 }
 
 /// The entries `tls.crt` and `tls.key`, from the files that two flags name; they have to belong together.
@@ -164,14 +179,13 @@ pub(super) fn client_certificate(
     key: &str,
 ) -> Result<Option<Entries>, Error> {
     let refused = |reason: &str| Error::Flags(reason.to_owned());
-    let (certificate, key) = match (flags.text(certificate), flags.text(key)) {
+    let certificate = file(flags, certificate, "failed to read cert file")?;
+    let key = file(flags, key, "failed to read key file")?.map(SecretString::from);
+    let (certificate, key) = match (certificate, key) {
         (None, None) => return Ok(None),
         (Some(_), None) => return Err(refused("found certificate but missing private key")),
         (None, Some(_)) => return Err(refused("found private key but missing certificate")),
-        (Some(certificate), Some(key)) => {
-            let certificate = input::text_or(certificate, "failed to read cert file")?;
-            (certificate, SecretString::from(input::text_or(key, "failed to read key file")?))
-        }
+        (Some(certificate), Some(key)) => (certificate, key),
     };
     weir_http::check_identity([certificate.as_str(), key.expose_secret()].join("\n").as_bytes())
         .map_err(|error| Error::Flags(format!("invalid TLS certificate and key pair: {error}")))?;

@@ -1,12 +1,14 @@
 //! The flags of `weir create`, one row each: name, form, and the field of the spec that takes the value.
 
-use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Map, Value};
 use weir_api::Duration;
 use weir_runtime::args::Switch;
 
+use super::credentials::rsa_bits;
+use crate::csv::Record;
+use crate::enumeration::Enumeration;
 use crate::output::manifest::put;
 
 /// One flag.
@@ -32,7 +34,9 @@ enum Form {
     List,
     /// Lines of a `.gitignore`, written as one text.
     Lines,
-    OneOf(&'static [&'static str]),
+    OneOf(Enumeration),
+    /// Bits of an RSA key.
+    Bits,
 }
 
 pub(crate) const fn text(name: &'static str, field: &'static str, help: &'static str) -> Flag {
@@ -59,13 +63,17 @@ pub(crate) const fn lines(name: &'static str, field: &'static str, help: &'stati
     Flag { form: Form::Lines, ..text(name, field, help) }
 }
 
+pub(crate) const fn bits(name: &'static str, help: &'static str) -> Flag {
+    Flag { form: Form::Bits, ..text(name, "", help) }
+}
+
 pub(crate) const fn one_of(
     name: &'static str,
     field: &'static str,
-    values: &'static [&'static str],
+    words: Enumeration,
     help: &'static str,
 ) -> Flag {
-    Flag { form: Form::OneOf(values), ..text(name, field, help) }
+    Flag { form: Form::OneOf(words), ..text(name, field, help) }
 }
 
 impl Flag {
@@ -95,15 +103,21 @@ impl Flag {
                 arg.value_parser(|text: &str| Ok::<_, String>(SecretString::from(text)))
             }
             Form::Switch => arg.switch(),
-            Form::Duration => arg.value_name("DURATION").value_parser(clap::value_parser!(Duration)),
-            Form::List | Form::Lines => {
-                let arg = arg.value_name("LIST").value_delimiter(',').action(ArgAction::Append);
+            Form::Duration => {
+                let arg = arg.value_name("DURATION").value_parser(clap::value_parser!(Duration));
                 arg.allow_hyphen_values(true)
             }
-            Form::OneOf(values) => {
-                let parser = PossibleValuesParser::new(values.iter().copied());
-                arg.value_name("WORD").ignore_case(true).value_parser(parser)
+            Form::List | Form::Lines => {
+                let arg = arg
+                    .value_name("LIST")
+                    .value_parser(clap::value_parser!(Record))
+                    .action(ArgAction::Append);
+                arg.allow_hyphen_values(true)
             }
+            Form::OneOf(words) => {
+                arg.value_name("WORD").ignore_case(true).value_parser(words).allow_hyphen_values(true)
+            }
+            Form::Bits => arg.value_name("NUMBER").value_parser(rsa_bits).allow_hyphen_values(true),
         };
         match self.default {
             Some(default) => arg.default_value(default),
@@ -115,11 +129,11 @@ impl Flag {
     fn value(&self, flags: &Flags<'_>) -> Option<Value> {
         match self.form {
             Form::Text => flags.text(self.name).map(Value::from),
-            Form::OneOf(values) => {
+            Form::OneOf(Enumeration { words, .. }) => {
                 let given = flags.text(self.name)?;
-                values.iter().find(|value| value.eq_ignore_ascii_case(given)).map(|value| Value::from(*value))
+                words.iter().find(|value| value.eq_ignore_ascii_case(given)).map(|value| Value::from(*value))
             }
-            Form::Secret => None,
+            Form::Secret | Form::Bits => None,
             Form::Switch => flags.is_on(self.name).then(|| Value::from(true)),
             Form::Duration => {
                 let duration = flags.duration(self.name)?;
@@ -160,9 +174,16 @@ impl<'a> Flags<'a> {
         self.0.try_get_one::<Duration>(name).ok().flatten().copied()
     }
 
+    /// The bits of an RSA key.
+    pub(crate) fn bits(self, name: &str) -> Option<usize> {
+        self.0.try_get_one::<usize>(name).ok().flatten().copied()
+    }
+
+    /// The items of a list; empty ones count as none.
     pub(crate) fn list(self, name: &str) -> Vec<&'a str> {
-        let given = self.0.try_get_many::<String>(name).ok().flatten();
-        given.into_iter().flatten().map(String::as_str).filter(|text| !text.is_empty()).collect()
+        let given = self.0.try_get_many::<Record>(name).ok().flatten();
+        let items = given.into_iter().flatten().flat_map(Record::iter);
+        items.map(String::as_str).filter(|text| !text.is_empty()).collect()
     }
 }
 

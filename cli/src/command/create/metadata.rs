@@ -11,7 +11,9 @@ const NAME: std::ops::RangeInclusive<usize> = 2..=63;
 
 /// Checks the name of a new object.
 pub(super) fn name<'a>(flags: &Flags<'a>) -> Result<&'a str, Error> {
-    let Some(name) = flags.text("name") else { return Err(Error::Flags("name is required".to_owned())) };
+    let Ok(Some(name)) = flags.0.try_get_one::<String>("name") else {
+        return Err(Error::Flags("name is required".to_owned()));
+    };
     let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     let is_valid = NAME.contains(&name.len())
         && name.bytes().all(inner)

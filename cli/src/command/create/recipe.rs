@@ -9,7 +9,7 @@ mod source;
 use serde_json::{Map, Value};
 
 pub(crate) use self::kustomization::below;
-pub(super) use self::notification::RECEIVER_TYPES;
+pub(super) use self::notification::RECEIVER_TYPE;
 pub(super) use self::source::FETCH_TIMEOUT;
 use super::flag::{Flag, Flags, duration};
 use crate::error::Error;

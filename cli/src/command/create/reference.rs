@@ -18,11 +18,11 @@ pub(super) fn split_namespace(text: &str) -> (&str, Option<&str>) {
     text.rsplit_once('.').map_or((text, None), |(name, namespace)| (name, Some(namespace)))
 }
 
-/// Returns a reference without the parts that are not given.
+/// Returns a reference without the parts that are empty or not given.
 pub(super) fn reference(kind: Option<&str>, name: &str, namespace: Option<&str>) -> Value {
     let mut reference = json!({ "name": name });
     for (key, value) in [("kind", kind), ("namespace", namespace)] {
-        if let Some(value) = value {
+        if let Some(value) = value.filter(|value| !value.is_empty()) {
             manifest::set(&mut reference, key, value);
         }
     }
@@ -38,14 +38,14 @@ pub(super) fn of_kind<'a>(
     let known = |kind: &str| kinds.iter().find(|known| known.eq_ignore_ascii_case(kind)).copied();
     let list = kinds.join(", ");
     match (split_kind(text), default) {
-        ((None, name), Some(_)) if known(name).is_some() => {
+        ((None, name), Some(_)) if kinds.contains(&name) => {
             Err(Error::Flags(format!("no kind specified for source '{name}'")))
         }
         ((None, name), Some(default)) => Ok((default, name)),
         ((None, _), None) => Err(Error::Flags(format!(
             "invalid helm chart source '{text}', must be in format <kind>/<name>; the kind is one of: {list}"
         ))),
-        ((Some(kind), ""), _) => {
+        ((Some(kind), name), _) if split_namespace(name).0.is_empty() => {
             Err(Error::Flags(format!("no name given for source of kind '{}'", known(kind).unwrap_or(kind))))
         }
         ((Some(kind), name), _) => known(kind).map(|kind| (kind, name)).ok_or_else(|| {
@@ -57,7 +57,8 @@ pub(super) fn of_kind<'a>(
 /// The objects of `--depends-on`: `name` or `namespace/name`.
 pub(super) fn dependencies(texts: &[&str]) -> Value {
     let dependency = |text: &&str| {
-        let (namespace, name) = split_kind(text);
+        let (namespace, name) =
+            text.split_once('/').map_or((None, *text), |(namespace, name)| (Some(namespace), name));
         reference(None, name, namespace)
     };
     texts.iter().map(dependency).collect()

@@ -25,11 +25,11 @@ impl StatusSelector {
         Ok(Self { type_: type_.to_owned(), status: status.to_owned(), negated })
     }
 
-    /// Returns true when an object has the condition, or for `!=` has it not. A static object is ready, and nothing
-    /// else.
+    /// Returns true when an object has the condition, or for `!=` has it not. Alerts and Providers, which
+    /// have no conditions, are ready and nothing else.
     pub(super) fn matches(&self, kind: &Kind, object: &DynamicObject) -> bool {
         let has_it = match condition(object, &self.type_) {
-            _ if (kind.static_message)(object).is_some() => {
+            _ if matches!(kind.name, "Alert" | "Provider") => {
                 self.type_.eq_ignore_ascii_case("ready") && self.status.eq_ignore_ascii_case("true")
             }
             Some((status, _)) => status.eq_ignore_ascii_case(&self.status),
@@ -75,6 +75,15 @@ mod tests {
     fn static_kinds_are_ready(#[case] text: &str, #[case] expected: bool) {
         let kind = Kind::find("alert").unwrap();
         assert_eq!(StatusSelector::parse(text).unwrap().matches(kind, &object(json!({}))), expected);
+    }
+
+    /// As in Flux, though its row says that it is ready.
+    #[test]
+    fn a_helm_repository_in_a_registry_has_no_condition() {
+        let (kind, mut object) = (Kind::find("helmrepository").unwrap(), object(json!({})));
+        object.data["spec"] = json!({ "type": "oci" });
+        let matches = |text| StatusSelector::parse(text).unwrap().matches(kind, &object);
+        assert!(!matches("ready=true") && matches("ready!=true"));
     }
 
     #[rstest::rstest]

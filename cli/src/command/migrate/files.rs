@@ -9,6 +9,7 @@ use clap::Args;
 use weir_runtime::args::Switch;
 
 use super::line::{Edit, Versions, edits, rewritten};
+use crate::csv::Record;
 use crate::error::Error;
 use crate::input;
 use crate::output::progress;
@@ -27,15 +28,8 @@ pub(super) struct Flags {
     #[arg(short = 'f', long)]
     path: Option<PathBuf>,
     /// Ends of the names of manifests.
-    #[arg(
-        short,
-        long,
-        value_delimiter = ',',
-        default_value = ".yaml,.yml",
-        value_name = "LIST",
-        requires = "path"
-    )]
-    extensions: Vec<String>,
+    #[arg(short, long, default_value = ".yaml,.yml", value_name = "LIST", requires = "path")]
+    extensions: Vec<Record>,
     /// Minor version of Flux whose API versions are written, such as 2.8; without it, the newest ones.
     #[arg(short, long, value_name = "VERSION", requires = "path")]
     version: Option<String>,
@@ -98,7 +92,7 @@ impl Flags {
         }
         let shown = path.display();
         if !self.is_manifest(path) {
-            let extensions = self.extensions.join(", ");
+            let extensions = self.extensions().collect::<Vec<_>>().join(", ");
             let reason = format!("file {shown} does not match the specified extensions: {extensions}");
             return Err(Error::Flags(reason));
         }
@@ -136,7 +130,12 @@ impl Flags {
 
     fn is_manifest(&self, path: &Path) -> bool {
         let name = path.to_string_lossy();
-        self.extensions.iter().any(|extension| name.ends_with(extension.as_str()))
+        self.extensions().any(|extension| name.ends_with(extension))
+    }
+
+    /// Ends of names; an empty one, which every name has, is left out.
+    fn extensions(&self) -> impl Iterator<Item = &str> {
+        Record::items(&self.extensions).map(String::as_str).filter(|end| !end.is_empty())
     }
 }
 

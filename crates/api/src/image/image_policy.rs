@@ -119,7 +119,8 @@ pub struct TagFilter {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub pattern: String,
     /// Extract is a replacement over the match whose result is ordered, for example `$ts`.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    // Written also if it is empty, as by Flux, which exports it so.
+    #[serde(default)]
     pub extract: String,
 }
 

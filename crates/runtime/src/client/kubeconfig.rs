@@ -154,8 +154,6 @@ mod tests {
         assert_eq!(read.proxy_url, Some("http://proxy.b".parse().unwrap()), "no variable speaks against it");
     }
 
-    const SERVER: Uri = Uri::from_static("http://127.0.0.1:8");
-
     /// A file with a cluster and a user, and a context without a cluster of its own that nobody chose.
     fn without_current_context() -> Kubeconfig {
         let text = "contexts: [{name: x, context: {cluster: gone, user: gone}}]\n\
@@ -184,8 +182,8 @@ mod tests {
         let [context, cluster, user] =
             names.map(|name| Some(name.to_owned()).filter(|name| !name.is_empty()));
         let options = KubeConfigOptions { context, cluster, user };
-        let server = has_server.then_some(&SERVER);
-        let read = changed_config(&without_current_context(), &options, server, |_| {});
+        let server = has_server.then(|| Uri::from_static("http://127.0.0.1:8"));
+        let read = changed_config(&without_current_context(), &options, server.as_ref(), |_| {});
         let shown = read.map(|config| {
             let token = config.auth_info.token.map(|_| " with a token").unwrap_or_default();
             format!("{}{token}", config.cluster_url)

@@ -38,9 +38,12 @@ pub(crate) fn source_of(kustomization: &Kustomization) -> String {
 }
 
 /// Where the files of a Kustomization are.
-pub(super) fn directory(sources: &[LocalSource], kustomization: &Kustomization) -> Result<PathBuf, Error> {
+pub(super) fn directory<'a>(
+    mut sources: impl Iterator<Item = &'a LocalSource>,
+    kustomization: &Kustomization,
+) -> Result<PathBuf, Error> {
     let source = source_of(kustomization);
-    let found = sources.iter().find(|local| local.source == source);
+    let found = sources.find(|local| local.source == source);
     let missing = || Error::LocalSource { source_ref: source.clone(), name: kustomization.name_any() };
     let local = found.ok_or_else(missing)?;
     let path = kustomization.spec.path.as_deref().unwrap_or_default();
@@ -74,7 +77,7 @@ mod tests {
         #[case] wanted: Option<&str>,
     ) {
         let sources = ["GitRepository/ns/fleet=repo".parse().unwrap()];
-        let found = directory(&sources, &kustomization(namespace, path));
+        let found = directory(sources.iter(), &kustomization(namespace, path));
         assert_eq!(found.ok(), wanted.map(PathBuf::from));
     }
 

@@ -1,14 +1,21 @@
 //! HelmReleases (CLI-CRE08).
 
 use serde_json::{Map, Value};
-use weir_yaml::{Limits, Source, parse_first_document};
+use weir_yaml::{Limits, Source, YamlError, parse_first_document};
 
 use super::super::flag::{Flags, duration, list, one_of, switch, text};
 use super::super::reference;
 use super::source::chart_source;
 use super::{INTERVAL, Recipe, Spec, refuse};
+use crate::enumeration::{Enumeration, Form};
 use crate::error::Error;
 use crate::output::manifest::put;
+
+const CRDS_POLICY: Enumeration = Enumeration {
+    thing: "upgrade CRDs policy",
+    words: &["Skip", "Create", "CreateReplace"],
+    form: Form::Unsupported,
+};
 
 pub(super) static HELM_RELEASE: Recipe = Recipe {
     kind: "HelmRelease",
@@ -33,7 +40,7 @@ pub(super) static HELM_RELEASE: Recipe = Recipe {
                 "/kubeConfig/secretRef/name",
                 "Secret with the target cluster's kubeconfig",
             ),
-            one_of("crds", "/upgrade/crds", &["Skip", "Create", "CreateReplace"], "CRDs at upgrades"),
+            one_of("crds", "/upgrade/crds", CRDS_POLICY, "CRDs at upgrades"),
             list("values", "", "Files with values; later ones win"),
             list("values-from", "", "Objects with values, <Secret|ConfigMap>/<name>"),
         ],
@@ -128,16 +135,15 @@ fn values_from(text: &str) -> Result<Value, Error> {
 }
 
 fn read_values(file: &str) -> Result<Map<String, Value>, Error> {
-    let failed = |reason: String| Error::Flags(format!("reading values from {file} failed: {reason}"));
-    let text = crate::input::text(file).map_err(|error| failed(error.to_string()))?;
-    let source = Source::file(file, text);
-    let document =
-        parse_first_document(&source, &Limits::default()).map_err(|error| failed(error.to_string()))?;
+    let failed = |step: &str, reason: String| Error::Flags(format!("{step} from {file} failed: {reason}"));
+    let text = crate::input::text(file).map_err(|error| failed("reading values", error.to_string()))?;
+    let refused = |error: YamlError| failed("converting values to JSON", error.to_string());
+    let document = parse_first_document(&Source::file(file, text), &Limits::default()).map_err(refused)?;
     let Some(document) = document else { return Ok(Map::new()) };
-    match weir_kustomize_controller::build::to_json(&document) {
+    match document.to_json_of_yaml11().map_err(refused)? {
         Value::Object(values) => Ok(values),
         Value::Null => Ok(Map::new()),
-        _ => Err(failed("the file is no map".to_owned())),
+        _ => Err(failed("unmarshaling values", "the file is no map".to_owned())),
     }
 }
 

@@ -7,6 +7,9 @@ use super::{INTERVAL, Recipe, Spec, refuse, required};
 use crate::error::Error;
 use crate::output::manifest::put;
 
+/// Characters of a repository's name without the registry.
+const REPOSITORY_LENGTH: std::ops::RangeInclusive<usize> = 2..=255;
+
 pub(super) static REPOSITORY: Recipe = Recipe {
     kind: "ImageRepository",
     example: "podinfo --image ghcr.io/stefanprodan/podinfo --interval 5m --export",
@@ -24,6 +27,13 @@ pub(super) static REPOSITORY: Recipe = Recipe {
         let is_registry = |part: &str| part == "localhost" || part.contains(['.', ':']);
         let path =
             image.split_once('/').filter(|(host, _)| is_registry(host)).map_or(image, |(_, path)| path);
+        if !REPOSITORY_LENGTH.contains(&path.chars().count()) {
+            return refuse(format!(
+                "unable to parse image value: repository must be between {} and {} characters in length: {path}",
+                REPOSITORY_LENGTH.start(),
+                REPOSITORY_LENGTH.end()
+            ));
+        }
         let is_allowed = |char: char| matches!(char, 'a'..='z' | '0'..='9' | '_' | '-' | '.' | '/');
         if !path.chars().all(is_allowed) {
             return refuse(format!(

@@ -1,12 +1,16 @@
 //! Kustomizations (CLI-CRE07).
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::super::flag::{Flags, duration, list, one_of, switch, text};
 use super::super::reference;
 use super::{INTERVAL, Recipe, Spec, refuse, required};
+use crate::enumeration::{Enumeration, Form};
 use crate::error::Error;
 use crate::output::manifest::{self, put};
+
+const DECRYPTION: Enumeration =
+    Enumeration { thing: "decryption provider", words: &["sops"], form: Form::Unsupported };
 
 pub(super) static KUSTOMIZATION: Recipe = Recipe {
     kind: "Kustomization",
@@ -24,7 +28,7 @@ pub(super) static KUSTOMIZATION: Recipe = Recipe {
             list("depends-on", "", "Kustomizations to wait for, [<namespace>/]<name>"),
             text("target-namespace", "/targetNamespace", "Namespace of all objects"),
             text("service-account", "/serviceAccountName", "ServiceAccount to act as"),
-            one_of("decryption-provider", "/decryption/provider", &["sops"], "Decryption of Secrets"),
+            one_of("decryption-provider", "/decryption/provider", DECRYPTION, "Decryption of Secrets"),
             text("decryption-secret", "", "Name of the Secret with the keys"),
             text(
                 "kubeconfig-secret-ref",
@@ -91,7 +95,7 @@ fn health_check(text: &str) -> Result<Value, Error> {
     else {
         return refuse(form());
     };
-    let mut check = json!({ "kind": kind, "name": name, "namespace": namespace });
+    let mut check = reference::reference(Some(kind), name, Some(namespace));
     if kind == "HelmRelease" {
         manifest::set(&mut check, "/apiVersion", "helm.toolkit.fluxcd.io/v2");
     }

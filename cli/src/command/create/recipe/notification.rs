@@ -5,24 +5,29 @@ use serde_json::Value;
 use super::super::flag::{list, one_of, text};
 use super::super::reference;
 use super::{Recipe, UNUSED_INTERVAL, refuse, required};
+use crate::enumeration::{Enumeration, Form};
 use crate::error::Error;
 use crate::output::manifest::put;
 
 /// Types of receivers.
-pub(in crate::command::create) const RECEIVER_TYPES: &[&str] = &[
-    "generic",
-    "generic-hmac",
-    "github",
-    "gitlab",
-    "bitbucket",
-    "harbor",
-    "dockerhub",
-    "quay",
-    "gcr",
-    "nexus",
-    "acr",
-    "cdevents",
-];
+pub(in crate::command::create) const RECEIVER_TYPE: Enumeration = Enumeration {
+    thing: "receiver type",
+    words: &[
+        "generic",
+        "generic-hmac",
+        "github",
+        "gitlab",
+        "bitbucket",
+        "harbor",
+        "dockerhub",
+        "quay",
+        "gcr",
+        "nexus",
+        "acr",
+        "cdevents",
+    ],
+    form: Form::NotSupported("the receiver type"),
+};
 
 pub(super) static ALERT: Recipe = Recipe {
     kind: "Alert",
@@ -69,7 +74,7 @@ pub(super) static RECEIVER: Recipe = Recipe {
     flags: &[
         UNUSED_INTERVAL,
         &[
-            one_of("type", "/type", RECEIVER_TYPES, "Type of the sender"),
+            one_of("type", "/type", RECEIVER_TYPE, "Type of the sender"),
             text("secret-ref", "/secretRef/name", "Name of the Secret with the token"),
             list("event", "/events", "Events to react to"),
             list("resource", "", "Objects to reconcile, <kind>/<name>"),

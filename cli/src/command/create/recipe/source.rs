@@ -5,11 +5,15 @@ use serde_json::json;
 use super::super::flag::{Flag, Flags, duration, lines, list, one_of, secret, switch, text};
 use super::super::{address, credentials, reference};
 use super::{INTERVAL, Recipe, Spec, refuse, required};
+use crate::enumeration::{Enumeration, Form, OCI_PROVIDER};
 use crate::error::Error;
 use crate::output::manifest::put;
 
 pub(in crate::command::create) const FETCH_TIMEOUT: &[Flag] =
     &[duration("fetch-timeout", "/timeout", "Longest time of one download")];
+
+/// The same flag for HelmCharts, whose source decides on the time.
+const UNUSED_FETCH_TIMEOUT: &[Flag] = &[duration("fetch-timeout", "", "Taken for compatibility").hidden()];
 
 const SECRET_REF: Flag = text("secret-ref", "/secretRef/name", "Name of the Secret with the credentials");
 
@@ -17,10 +21,28 @@ const PROXY: Flag = text("proxy-secret-ref", "/proxySecretRef/name", "Name of th
 
 const IGNORE: Flag = lines("ignore-paths", "/ignore", "Paths to leave out, in .gitignore format");
 
-const CLOUDS: &[&str] = &["generic", "aws", "azure", "gcp"];
+const BUCKET_PROVIDER: Enumeration = Enumeration {
+    thing: "source bucket provider",
+    form: Form::NotSupported("the S3 compatible storage provider name"),
+    ..OCI_PROVIDER
+};
+
+const GIT_PROVIDER: Enumeration = Enumeration {
+    thing: "source Git provider",
+    words: &["generic", "github", "aws", "azure"],
+    form: Form::NotSupported("the Git provider name"),
+};
+
+const VERIFY_PROVIDER: Enumeration = Enumeration {
+    thing: "source OCI verify provider",
+    words: &["cosign"],
+    form: Form::NotSupported(
+        "the OCI verify provider name to use for signature verification, available options are: (cosign)",
+    ),
+};
 
 const VERIFY: &[Flag] = &[
-    one_of("verify-provider", "/verify/provider", &["cosign"], "Checker of signatures"),
+    one_of("verify-provider", "/verify/provider", VERIFY_PROVIDER, "Kind of signatures that are verified"),
     text("verify-secret-ref", "/verify/secretRef/name", "Name of the Secret with the public keys"),
     text("verify-subject", "", "Regular expression for the subject of keyless signatures"),
     text("verify-issuer", "", "Regular expression for the issuer of keyless signatures"),
@@ -41,12 +63,7 @@ pub(super) static GIT: Recipe = Recipe {
             text("commit", "", "Commit"),
             SECRET_REF,
             PROXY,
-            one_of(
-                "provider",
-                "/provider",
-                &["generic", "github", "aws", "azure"],
-                "Provider of credentials",
-            ),
+            one_of("provider", "/provider", GIT_PROVIDER, "Provider of credentials"),
             switch("recurse-submodules", "/recurseSubmodules", "Fetch submodules, too"),
             IGNORE,
             list("sparse-checkout-paths", "/sparseCheckout", "Directories to fetch alone"),
@@ -92,7 +109,7 @@ pub(super) static OCI: Recipe = Recipe {
             text("tag", "/ref/tag", "Tag"),
             text("tag-semver", "/ref/semver", "Range of versions of a tag"),
             text("digest", "/ref/digest", "Digest"),
-            one_of("provider", "/provider", CLOUDS, "Provider of credentials").or("generic"),
+            one_of("provider", "/provider", OCI_PROVIDER, "Provider of credentials").or("generic"),
             SECRET_REF,
             PROXY,
             text("service-account", "/serviceAccountName", "ServiceAccount with pull secrets"),
@@ -120,7 +137,7 @@ pub(super) static BUCKET: Recipe = Recipe {
         INTERVAL,
         FETCH_TIMEOUT,
         &[
-            one_of("provider", "/provider", CLOUDS, "Provider of the storage").or("generic"),
+            one_of("provider", "/provider", BUCKET_PROVIDER, "Provider of the storage").or("generic"),
             text("bucket-name", "/bucketName", "Name of the bucket"),
             text("endpoint", "/endpoint", "Address of the storage"),
             text("region", "/region", "Region"),
@@ -148,7 +165,7 @@ pub(super) static HELM: Recipe = Recipe {
             text("url", "/url", "Address of the repository"),
             SECRET_REF,
             text("oci-provider", "", "Provider of credentials of an OCI repository"),
-            switch("pass-credentials", "", "Show the credentials to all hosts"),
+            switch("pass-credentials", "", "Send the credentials also to other hosts that the index names"),
             text("cert-file", "", "File with a client certificate"),
             text("key-file", "", "File with the key of the client certificate"),
             text("ca-file", "", "File with the certificate of the server's authority"),
@@ -158,12 +175,12 @@ pub(super) static HELM: Recipe = Recipe {
     complete: |flags, spec| {
         let url = required(flags, "url", "url is required")?;
         address::check(url, "url parse failed")?;
-        let (scheme, rest) = (address::scheme(url), url.split_once("://").map_or(url, |(_, rest)| rest));
+        let scheme = address::scheme(url);
         match scheme.as_str() {
             "http" | "https" | "oci" => {}
             _ => return refuse(format!("url scheme '{scheme}' not supported, can be: http, https and oci")),
         }
-        if rest.is_empty() || rest.starts_with('/') {
+        if !address::has_host(url) {
             return refuse("url host is required");
         }
         if scheme == "oci" {
@@ -184,7 +201,7 @@ pub(super) static CHART: Recipe = Recipe {
     example: "podinfo --source HelmRepository/podinfo --chart podinfo --chart-version 6.x --export",
     flags: &[
         INTERVAL,
-        FETCH_TIMEOUT,
+        UNUSED_FETCH_TIMEOUT,
         &[
             text("source", "", "Source of the chart, <kind>/<name>"),
             text("chart", "/chart", "Name of the chart, or its path in the source"),

@@ -13,7 +13,7 @@ use weir_verify::notation::{PolicyError, TrustPolicy};
 use super::super::address;
 use super::super::credentials::{self, Entries};
 use super::super::flag::{Flag, Flags, list, one_of, secret, text};
-use super::super::recipe::RECEIVER_TYPES;
+use super::super::recipe::RECEIVER_TYPE;
 use super::{Draft, Recipe};
 use crate::error::Error;
 use crate::input;
@@ -122,7 +122,7 @@ pub(super) static ALL: [Recipe; 8] = [
         about: "Create or update a Secret for webhook receivers",
         example: "github-receiver --type github --hostname flux.example.com --export",
         flags: &[&[
-            one_of("type", "", RECEIVER_TYPES, "Type of the receiver"),
+            one_of("type", "", RECEIVER_TYPE, "Type of the receiver"),
             text("hostname", "", "Host of the webhook's URL"),
             secret("token", "Token; without it, one is made"),
             text("email-claim", "", "Email address of the account that calls, for type gcr"),
@@ -281,7 +281,12 @@ fn oci(flags: &Flags<'_>, draft: Draft) -> Result<Draft, Error> {
 fn is_reference(url: &str) -> bool {
     let is_legal = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-_./".contains(&byte);
     match url.split_once("://") {
-        Some((_, rest)) => !rest.is_empty() && rest.bytes().all(is_legal),
+        Some((_, rest)) => {
+            let tagged = rest.rsplit_once(':').filter(|(_, tag)| !tag.contains('/'));
+            let (rest, tag) = tagged.unwrap_or((rest, "latest"));
+            let is_tag = Reference::from_url(&format!("oci://h/r:{tag}")).is_ok();
+            !rest.is_empty() && rest.bytes().all(is_legal) && is_tag
+        }
         None => Reference::from_url(&format!("oci://{url}")).is_ok(),
     }
 }
