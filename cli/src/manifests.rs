@@ -13,12 +13,16 @@ use serde_json::Value;
 use weir_runtime::args::Switch;
 
 pub(crate) use self::built::crds;
+use crate::enumeration;
 use crate::error::Error;
 use crate::given::{Given, drop_empty_secret, path};
 use crate::output::{manifest, progress};
 
 /// Path and content of each file of `deploy/kustomize`.
 static FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/manifests.rs"));
+
+/// Namespace that these files name.
+const WRITTEN_NAMESPACE: &str = "flux-system";
 
 /// Version of the services that the manifests start.
 pub(crate) const VERSION: &str = concat!("v", env!("CARGO_PKG_VERSION"));
@@ -74,8 +78,8 @@ pub(crate) struct Choice {
     /// Install network policies.
     #[arg(long, default_value_t = true, switch())]
     network_policy: bool,
-    /// Least level of the services' log lines.
-    #[arg(long, value_parser = ["debug", "info", "error"], default_value = "info")]
+    /// Lowest level of the lines that the services log.
+    #[arg(long, value_parser = enumeration::LOG_LEVEL, default_value = "info")]
     log_level: String,
     /// Domain of the cluster.
     #[arg(long, default_value = "cluster.local", value_name = "DOMAIN")]
@@ -153,7 +157,7 @@ impl Choice {
         if let Some(directory) = &self.manifests {
             return local::objects(directory);
         }
-        let objects = built::overlay(self.kustomization(namespace))?;
+        let objects = built::overlay(self.kustomization())?;
         Ok(tune::tune(objects, self, namespace))
     }
 
@@ -179,6 +183,9 @@ impl Choice {
                  docs/install.md, 'Helm releases', says how"
             )));
         }
+        if components.is_empty() {
+            return Err(Error::Flags("no components to install".to_owned()));
+        }
         for name in &components {
             if !name.ends_with("-controller") || !exists(&format!("base/{name}")) {
                 return Err(Error::Flags(format!("component {name} is not available")));
@@ -193,7 +200,8 @@ impl Choice {
         self.pull_secret().map(drop)
     }
 
-    fn kustomization(&self, namespace: &str) -> String {
+    /// A kustomization of the chosen parts, in the namespace of the files.
+    fn kustomization(&self) -> String {
         let item = |path: String| format!("  - {path}\n");
         let resources: String =
             self.components().iter().map(|name| item(format!("../../base/{name}"))).collect();
@@ -207,10 +215,10 @@ impl Choice {
         format!(
             "apiVersion: kustomize.config.k8s.io/v1beta1\n\
              kind: Kustomization\n\
-             namespace: {namespace}\n\
+             namespace: {WRITTEN_NAMESPACE}\n\
              resources:\n  - ../default/namespace.yaml\n  - ../../crds\n  - ../../base/rbac\n{resources}\
              components:\n{components}\
-             labels:\n  - includeTemplates: true\n    pairs:\n      app.kubernetes.io/instance: {namespace}\n      \
+             labels:\n  - includeTemplates: true\n    pairs:\n      app.kubernetes.io/instance: {WRITTEN_NAMESPACE}\n      \
              app.kubernetes.io/part-of: flux\n      app.kubernetes.io/version: {VERSION}\n"
         )
     }
@@ -263,10 +271,14 @@ mod tests {
     }
 
     fn objects(flags: &[&str]) -> Result<Vec<Value>, Error> {
+        objects_in("gitops", flags)
+    }
+
+    fn objects_in(namespace: &str, flags: &[&str]) -> Result<Vec<Value>, Error> {
         let flags = std::iter::once("install").chain(flags.iter().copied());
         let mut choice = Flags::parse_from(flags).choice;
         choice.drop_empty();
-        choice.objects("gitops")
+        choice.objects(namespace)
     }
 
     fn names(objects: &[Value], kind: &str) -> Vec<String> {
@@ -307,8 +319,40 @@ mod tests {
         let of_images =
             names(&objects, "CustomResourceDefinition").into_iter().filter(|it| it.contains("image"));
         assert_eq!(of_images.count(), 0);
-        let text = serde_json::to_string(&objects).unwrap();
-        assert!(!text.contains("\"namespace\":\"flux-system\""));
+    }
+
+    /// Two installations must not share an object without a namespace: the second would change the first one's.
+    #[test]
+    fn no_variant_names_another_namespace_or_shares_an_object() {
+        let namespace = "my-flux-system";
+        for variant in variants() {
+            let flags = ["--with", variant, "--components-extra", "image-reflector-controller"];
+            for object in objects_in(namespace, &flags).unwrap() {
+                let text = object.to_string();
+                let rest = text.replace(namespace, "");
+                assert!(!rest.contains("flux-system") && !text.contains("my-my-"), "{variant}: {text}");
+                let metadata = &object["metadata"];
+                let has_own_name = metadata["name"].as_str().unwrap().ends_with(namespace);
+                let is_shared = object["kind"] == "CustomResourceDefinition";
+                assert!(is_shared || has_own_name || metadata["namespace"] == namespace, "{variant}: {text}");
+            }
+        }
+    }
+
+    /// RBAC cannot limit these rights to clouds and to a Pod; the policies do, if they match the accounts.
+    #[rstest::rstest]
+    #[case("workload-identity", "workload-identity-audiences-gitops")]
+    #[case("source-standby", "source-controller-own-pod-gitops")]
+    fn policies_are_about_the_accounts_of_the_namespace(#[case] variant: &str, #[case] name: &str) {
+        let objects = objects(&["--with", variant]).unwrap();
+        assert_eq!(names(&objects, "ValidatingAdmissionPolicy"), [name]);
+        let of_kind = |kind: &str| objects.iter().find(|object| object["kind"] == kind).unwrap();
+        let condition = &of_kind("ValidatingAdmissionPolicy")["spec"]["matchConditions"][0]["expression"];
+        assert!(
+            condition.as_str().unwrap().contains("'system:serviceaccount:gitops:source-controller'"),
+            "{condition}"
+        );
+        assert_eq!(of_kind("ValidatingAdmissionPolicyBinding")["spec"]["policyName"], name);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Choice, exists};
+use super::{Choice, WRITTEN_NAMESPACE, exists};
 use crate::output::manifest::{set, text};
 
 /// Fits the objects of an installation to a choice; those that it does without are left out.
@@ -11,10 +11,15 @@ pub(super) fn tune(mut objects: Vec<Value>, choice: &Choice, namespace: &str) ->
     let roles = objects.iter().filter(|object| text(object, "/kind") == "ClusterRole");
     let roles: Vec<String> = roles.map(|role| text(role, "/metadata/name").to_owned()).collect();
     for object in &mut objects {
+        rename(object, namespace);
         match text(object, "/kind") {
             "Deployment" => deployment(object, choice),
-            "ClusterRole" | "ClusterRoleBinding" | "ResourceQuota" => {
-                suffix(object, "/metadata/name", namespace)
+            "ClusterRole" | "ClusterRoleBinding" | "ResourceQuota" | "ValidatingAdmissionPolicy" => {
+                suffix(object, "/metadata/name", namespace);
+            }
+            "ValidatingAdmissionPolicyBinding" => {
+                suffix(object, "/metadata/name", namespace);
+                suffix(object, "/spec/policyName", namespace);
             }
             _ => {}
         }
@@ -22,23 +27,31 @@ pub(super) fn tune(mut objects: Vec<Value>, choice: &Choice, namespace: &str) ->
         if is_ours && text(object, "/roleRef/kind") == "ClusterRole" {
             suffix(object, "/roleRef/name", namespace);
         }
-    }
-    for object in &mut objects {
-        subjects(object, choice, namespace);
+        subjects(object, choice);
     }
     objects
 }
 
-/// Rights are for accounts of this installation, and for no component that it does not have.
-fn subjects(object: &mut Value, choice: &Choice, namespace: &str) {
+/// Keeps rights from components that the installation does not have.
+fn subjects(object: &mut Value, choice: &Choice) {
     let Some(subjects) = object.get_mut("subjects").and_then(Value::as_array_mut) else { return };
     let components = choice.components();
     subjects.retain(|subject| {
         let name = text(subject, "/name");
         components.contains(&name) || !exists(&format!("base/{name}"))
     });
-    for subject in subjects.iter_mut().filter(|subject| text(subject, "/kind") == "ServiceAccount") {
-        set(subject, "/namespace", namespace);
+}
+
+/// Moves an object to the installation's namespace. Users in conditions, groups and the namespaces in selectors are texts
+/// that the builder does not know as namespaces, so all texts are searched.
+fn rename(value: &mut Value, namespace: &str) {
+    match value {
+        Value::String(text) if text.contains(WRITTEN_NAMESPACE) => {
+            *text = text.replace(WRITTEN_NAMESPACE, namespace);
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| rename(item, namespace)),
+        Value::Object(fields) => fields.values_mut().for_each(|field| rename(field, namespace)),
+        _ => {}
     }
 }
 
