@@ -63,7 +63,7 @@ async fn world(namespace: &str) -> World {
     });
     world.object_with("Kustomization", "podinfo", spec).await;
     let spec = json!({
-        "imageRepositoryRef": { "name": "podinfo" }, "policy": { "semver": { "range": "*" } }, "filterTags": { "pattern": "^v" },
+        "imageRepositoryRef": { "name": "podinfo" }, "policy": { "semver": { "range": "6.x" } }, "filterTags": { "pattern": "^v" },
     });
     world.object_with("ImagePolicy", "podinfo", spec).await;
     let secret = json!({
