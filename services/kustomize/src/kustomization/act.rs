@@ -18,11 +18,11 @@ use super::attempt::{Attempt, Done};
 use super::decide::{Plan, interrupted};
 use super::extent::Extent;
 use super::failure::{Class, Failure, reason};
-use super::memory::{Applied, Waiting};
+use super::memory::{Applied, Inputs, Waiting};
 use super::observe::Observed;
 use super::prune_limit::{self, Asked};
 use super::{KustomizationReconciler, change_log, health, rivals};
-use crate::build::{Built, Footprint};
+use crate::build::Built;
 use crate::builds::Held;
 use crate::cluster::FIELD_MANAGER;
 use crate::ignore;
@@ -119,7 +119,13 @@ impl KustomizationReconciler {
         attempt.warnings = rivals::warnings(&changes, fight.as_ref());
         self.prune(observed, &session, &changes, attempt).await?;
         killpoint::hit("after-inventory");
-        self.remember_applied(run, observed, extent, digest, footprint);
+        let objects = attempt.inventory.as_ref().map_or(0, Vec::len);
+        self.remember_applied(run, observed, extent, |inputs| Applied {
+            inputs,
+            digest,
+            footprint: Arc::new(footprint),
+            objects,
+        });
         let targets = health::targets(kustomization, &changes);
         Ok(self.start_check(run, observed, &session, attempt.clone(), targets, short_jobs).await)
     }
@@ -252,12 +258,10 @@ impl KustomizationReconciler {
         run: &Run<Kustomization>,
         observed: &Observed,
         extent: Extent,
-        digest: String,
-        footprint: Footprint,
+        applied: impl FnOnce(Inputs) -> Applied,
     ) {
         let Some(inputs) = observed.inputs.clone() else { return };
-        let applied = Applied { inputs, digest, footprint: Arc::new(footprint) };
-        self.memory.change(&run.key, |unit| unit.remember(applied, extent));
+        self.memory.change(&run.key, |unit| unit.remember(applied(inputs), extent));
     }
 
     /// Keeps what the next run needs to know of this one.

@@ -119,13 +119,15 @@ impl Attempt {
         }
     }
 
-    /// Begins its health check, or goes on with the one that it has interrupted; returns when that began.
-    pub(super) fn check(&mut self, interrupted: Option<&Waiting>) -> Instant {
-        if let Some(before) = interrupted {
-            self.started = before.attempt.started;
+    /// Begins its health check, or goes on with one; returns when that began.
+    pub(super) fn check(&mut self, continued: Option<&Waiting>) -> Instant {
+        if let Some(before) = continued {
             self.was_healthy = before.attempt.was_healthy;
+            if self.revision == before.attempt.revision {
+                self.started = before.attempt.started;
+            }
         }
-        let since = interrupted.map_or_else(Instant::now, |before| before.check.started);
+        let since = continued.map_or_else(Instant::now, |before| before.check.started);
         self.checked_since = Some(since);
         since
     }

@@ -15,6 +15,9 @@ use super::{Overtaken, Settings};
 use crate::cluster::TargetError;
 use crate::source::{Source, SourceId, is_revision};
 
+/// Pause before a cluster is asked again that does not answer while a health check goes on.
+const OUTAGE: Duration = Duration::from_secs(5);
+
 /// The plan of a run.
 pub(crate) enum Plan {
     /// Nothing, and say why.
@@ -23,7 +26,8 @@ pub(crate) enum Plan {
     Hold { artifact: Arc<Artifact>, failure: Failure },
     /// Nothing: what woke the run has already gone.
     Leave,
-    /// Nothing yet: another run asks the remote cluster. It is no news of this Kustomization, so nothing is reported.
+    /// Nothing yet: another run asks the remote cluster, or it does not answer for a moment. It is no news of this Kustomization, so
+    /// nothing is reported.
     Postpone(Duration),
     /// Say that the health check ends here, because something newer came; the next run is about that.
     Cancel { waiting: Arc<Waiting>, trigger: String },
@@ -44,6 +48,13 @@ pub(crate) fn decide(observed: &Observed, settings: &Settings) -> Plan {
         Ok(artifact) => artifact,
         Err(failure) => return Plan::Refuse(failure),
     };
+    if let Some(waiting) = undisturbed(observed) {
+        return match &observed.target {
+            Ok(_) => Plan::CheckHealth(Arc::clone(waiting)),
+            Err(TargetError::Asking(pause)) => Plan::Postpone(*pause),
+            Err(TargetError::Failed(_)) => Plan::Postpone(OUTAGE),
+        };
+    }
     let checked = checked(observed, settings);
     // Dependencies count when a run begins, not any more while it waits for health.
     if checked.is_none()
@@ -112,6 +123,27 @@ pub(crate) fn interrupted(observed: &Observed) -> Option<&Arc<Waiting>> {
     let may_go_on =
         |cause: &Cause| matches!(cause, Cause::Drift | Cause::Health | Cause::Timer | Cause::Dependency);
     (is_same && observed.causes.iter().all(may_go_on)).then_some(waiting)
+}
+
+/// Returns the health check that an apply with this result goes on with: its time runs on while the manifests stay the same, whatever
+/// wakes the Kustomization. Else commits to other folders, or somebody who asks again and again, would keep it from ever ending.
+pub(crate) fn continued<'o>(observed: &'o Observed, digest: Option<&str>) -> Option<&'o Arc<Waiting>> {
+    let (waiting, inputs) = (observed.unit.waiting.as_ref()?, observed.inputs.as_ref()?);
+    let is_same = digest.is_some() && waiting.attempt.digest.as_deref() == digest;
+    let is_there = inputs.is_of_same_spec(&waiting.inputs) && inputs.target == waiting.inputs.target;
+    interrupted(observed).or((is_same && is_there).then_some(waiting))
+}
+
+/// Returns the health check that waits until what the Kustomization refers to can be read again: a short outage is no news of what was
+/// applied, and a longer one is reported when the time of the check is over (KS-HC-12).
+fn undisturbed(observed: &Observed) -> Option<&Arc<Waiting>> {
+    let waiting = observed.unit.waiting.as_ref()?;
+    let own = &observed.kustomization.metadata;
+    let is_same = (own.uid.as_deref().unwrap_or_default(), own.generation.unwrap_or_default())
+        == (&waiting.inputs.uid, waiting.inputs.generation);
+    let is_quiet = |cause: &Cause| matches!(cause, Cause::Health | Cause::Timer | Cause::Dependency);
+    let may_wait = observed.inputs.is_none() && is_same && waiting.check.has_time();
+    (may_wait && observed.causes.iter().all(is_quiet)).then_some(waiting)
 }
 
 /// The object for which a running health check is given up, as `Kind/namespace/name` (KS-HC-30).

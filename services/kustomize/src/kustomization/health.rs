@@ -204,6 +204,11 @@ impl Check {
     }
 
     /// Returns true when the wait has taken long enough for an event.
+    /// Returns true before its time is over.
+    pub(crate) fn has_time(&self) -> bool {
+        self.started.elapsed() < self.timeout
+    }
+
     pub(crate) fn is_long(&self) -> bool {
         self.started.elapsed() >= QUIET
     }

@@ -58,6 +58,8 @@ pub(crate) struct Applied {
     pub(crate) digest: String,
     /// Files and values that the build depends on.
     pub(crate) footprint: Arc<Footprint>,
+    /// Number of objects in the inventory.
+    pub(crate) objects: usize,
 }
 
 /// A run that waits for health.
@@ -235,7 +237,7 @@ mod tests {
             keys: 0,
             target: None,
         };
-        Applied { inputs, digest: "sha256:d".into(), footprint: Arc::default() }
+        Applied { inputs, digest: "sha256:d".into(), footprint: Arc::default(), objects: 0 }
     }
 
     #[test]

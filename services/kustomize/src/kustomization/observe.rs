@@ -112,7 +112,10 @@ impl KustomizationReconciler {
         let unit = self.memory.get(&key);
         let entries = inventory::current(&kustomization, unit.unwritten());
         let owner = self.owner(&kustomization);
-        let is_proved = target.as_ref().is_ok_and(|cluster| cluster.ledger().proves(&owner, &entries));
+        // An inventory that somebody has taken out of the status has to be written anew.
+        let is_whole = unit.applied.as_ref().is_none_or(|applied| applied.objects == entries.len());
+        let is_proved =
+            is_whole && target.as_ref().is_ok_and(|cluster| cluster.ledger().proves(&owner, &entries));
         let causes = causes.to_vec();
         Observed {
             kustomization,

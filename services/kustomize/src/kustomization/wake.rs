@@ -53,11 +53,11 @@ pub(crate) fn wake_by_config<K>(
 {
     let Some(config) = change.latest().map(|config| ObjectKey::of(&**config)) else { return };
     let subject = format!("{kind}/{config}");
-    let concerned = by_config.naming(&(kind, config));
-    for kustomization in &concerned {
-        memory.change(&ObjectKey::of(&**kustomization), |unit| unit.woken_by = Some(subject.clone()));
+    for kustomization in in_order(&by_config.naming(&(kind, config))) {
+        let key = ObjectKey::of(&**kustomization);
+        memory.change(&key, |unit| unit.woken_by = Some(subject.clone()));
+        queue.enqueue(key, Cause::Config);
     }
-    queue.wake(concerned, Cause::Config);
 }
 
 /// Returns the Secrets and ConfigMaps of its namespace from which a Kustomization takes something.

@@ -75,6 +75,20 @@ async fn deletion_of_the_kustomization_needs_no_confirmation() {
     assert!(world.config_map("a").await.is_none());
 }
 
+/// What no status names would stay behind when the Kustomization is deleted.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_inventory_that_is_taken_out_of_the_status_is_written_anew() {
+    let world = World::new().await;
+    world.source("src", 1, &[("a.yaml", &cm("a", "1"))]).await;
+    world.kustomization("app", json!({})).await;
+    let written = world.ready("app").await.data["status"]["inventory"].clone();
+    let api = world.kustomizations().await;
+    let nothing = Patch::Merge(json!({"status": {"inventory": null}}));
+    let emptied = api.patch_status("app", &PatchParams::default(), &nothing).await.unwrap();
+    assert!(emptied.data["status"].get("inventory").is_none());
+    assert_eq!(world.requested("app").await.data["status"]["inventory"], written);
+}
+
 /// Flux forgets what an apply has made before it failed: nothing ever deletes it.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_failed_first_apply_has_made_is_pruned() {

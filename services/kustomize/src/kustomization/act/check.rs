@@ -11,7 +11,7 @@ use weir_ssa::{ObjectId, Session};
 use crate::cluster::Cluster;
 use crate::kustomization::KustomizationReconciler;
 use crate::kustomization::attempt::{Attempt, Done};
-use crate::kustomization::decide::interrupted;
+use crate::kustomization::decide::continued;
 use crate::kustomization::failure::{Failure, reason};
 use crate::kustomization::health::{self, Check, Verdict, timeout_of};
 use crate::kustomization::memory::Waiting;
@@ -44,7 +44,7 @@ impl KustomizationReconciler {
         session: &Session,
         mut attempt: Attempt,
         targets: Option<Vec<ObjectId>>,
-        short_jobs: HashSet<ObjectId>,
+        mut short_jobs: HashSet<ObjectId>,
     ) -> Done {
         let (Some(targets), false, Some(inputs)) = (targets, attempt.is_correction, &observed.inputs) else {
             return Done::Finished(attempt, None);
@@ -55,7 +55,8 @@ impl KustomizationReconciler {
         let hides_others =
             observed.target.as_ref().map_or(true, |cluster| self.hides_others(cluster, &run.object));
         let owner = self.owner(&run.object);
-        let before = interrupted(observed);
+        let before = continued(observed, attempt.digest.as_deref());
+        short_jobs.extend(before.iter().flat_map(|before| before.check.short_jobs.iter().cloned()));
         let started = attempt.check(before.map(|before| &**before));
         let check = Check { targets, short_jobs, started, timeout, custom, owner, hides_others };
         // A request is handled with the next write of the status; whoever made it reads the conditions then.

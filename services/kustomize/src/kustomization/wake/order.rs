@@ -1,4 +1,4 @@
-//! The order in which Kustomizations of one source start (KS-REC-5).
+//! The order in which Kustomizations start that one change concerns (KS-REC-5).
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -40,7 +40,7 @@ pub fn in_order(concerned: &[Arc<Kustomization>]) -> Vec<&Arc<Kustomization>> {
     if sorted.len() == concerned.len() {
         return sorted;
     }
-    tracing::warn!("circular dependency among Kustomizations of one source: they start unsorted");
+    tracing::warn!("circular dependency among Kustomizations: they start unsorted");
     concerned.iter().collect()
 }
 
