@@ -68,8 +68,8 @@ pub struct RuntimeArgs {
     /// called over TLS only.
     #[arg(long)]
     pub grpc_tls_ca: Option<PathBuf>,
-    /// Secret in the service's namespace; this service writes an authority of its own and a certificate for all
-    /// services into it.
+    /// Name of a Secret in the service's namespace. The service makes a certificate authority and a certificate for all
+    /// services, keeps them in it, and renews them.
     #[arg(long)]
     pub grpc_tls_issue_secret: Option<String>,
     /// File with the ServiceAccount token that is sent to other services; its only audience must be `weir`.
@@ -78,7 +78,7 @@ pub struct RuntimeArgs {
     /// Number of objects of one kind that are reconciled at the same time.
     #[arg(long)]
     pub concurrent: Option<usize>,
-    /// Time before a dependency is checked again that no watch reports on.
+    /// Pause between two checks of a dependency for which there is no watch.
     #[arg(long, default_value = "30s")]
     pub requeue_dependency: Duration,
     /// Random spread of intervals in percent, so that objects created together are not reconciled together.
