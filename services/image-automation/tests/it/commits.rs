@@ -77,7 +77,7 @@ async fn the_algorithms_of_the_flags_are_those_that_are_offered() {
     world.apply(secret).await;
     world.repository_at("app", &ssh.url("app"), json!({"secretRef": {"name": "app"}})).await;
     world.automation("app", json!({})).await;
-    world.until_failed("app", "no common algorithm for key exchange").await;
+    world.until_failed("app", r#"No common Kex algorithm - ours: ["diffie-hellman-group1-sha1"], "#).await;
 }
 
 #[tokio::test]
