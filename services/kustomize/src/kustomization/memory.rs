@@ -158,7 +158,7 @@ impl Unit {
 pub(crate) struct Memory(Mutex<HashMap<ObjectKey, Unit>>);
 
 impl Memory {
-    /// Begins a run of the Kustomization with this UID. What is remembered of another one of its name is forgotten: its deletion, and
+    /// Begins a run of the Kustomization with this UID. Forgets what is remembered of another one of its name: its deletion, and
     /// objects that it has left behind.
     pub(crate) fn begin(&self, key: &ObjectKey, uid: Option<&str>) {
         self.change(key, |unit| {
