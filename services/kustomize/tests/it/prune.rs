@@ -75,7 +75,7 @@ async fn deletion_of_the_kustomization_needs_no_confirmation() {
     assert!(world.config_map("a").await.is_none());
 }
 
-/// What no status names would stay behind when the Kustomization is deleted.
+/// Objects that no status names would stay behind when the Kustomization is deleted.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_inventory_that_is_taken_out_of_the_status_is_written_anew() {
     let world = World::new().await;
