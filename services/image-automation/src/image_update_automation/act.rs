@@ -76,7 +76,7 @@ impl Automation {
         let Some(prepared) = self.prepare(work).await? else { return Ok(Attempt::Done(Done::Skipped)) };
         let revision = short(prepared.checkout.revision()).to_owned();
         if prepared.edits.files.is_empty() {
-            if work.owes_refspec {
+            if work.owes_refspec || prepared.target.is_unrecorded {
                 let head = prepared.target.base;
                 self.push_refspec(work, &prepared.checkout, head, head).await?;
             }
@@ -133,7 +133,7 @@ impl Automation {
     async fn target(&self, work: &Work, checkout: &Checkout) -> Result<Target, Failure> {
         let head = checkout.commit().id;
         if !work.git.switches {
-            return Ok(Target { base: head, lease: Lease::Expect(head) });
+            return Ok(Target::after(work, checkout.commit()));
         }
         let failed = |error: Error| failure::checkout(&error, work.access.remote.url.as_str());
         if work.settings.all_branch_references {
@@ -143,15 +143,15 @@ impl Automation {
                 .await
                 .map_err(failed)?;
             return Ok(match branch {
-                Some(commit) => Target { base: commit.id, lease: Lease::Expect(commit.id) },
-                None => Target { base: head, lease: Lease::Absent },
+                Some(commit) => Target::after(work, &commit),
+                None => Target::over(head, Lease::Absent),
             });
         }
         // The branch is overwritten with the checkout and one commit, if that is allowed (IU-10).
-        match self.head_of(work, &work.git.push_ref()).await.map_err(failed)? {
-            None => Ok(Target { base: head, lease: Lease::Absent }),
+        match self.head_of(&work.access.remote, &work.git.push_ref()).await.map_err(failed)? {
+            None => Ok(Target::over(head, Lease::Absent)),
             Some(found) if found == head || work.settings.force_push_branch => {
-                Ok(Target { base: head, lease: Lease::Expect(found) })
+                Ok(Target::over(head, Lease::Expect(found)))
             }
             Some(_) => Err(failure::push(&push::not_fast_forward(&work.git.push_ref()))),
         }
@@ -184,8 +184,8 @@ async fn commit(
     now: Timestamp,
 ) -> Result<ObjectId, Failure> {
     let author = Signature {
-        name: printable(&work.commit.name),
-        email: printable(&work.commit.email),
+        name: work.commit.name.clone(),
+        email: work.commit.email.clone(),
         time: now.as_second(),
         offset_minutes: 0,
     };
@@ -197,11 +197,6 @@ async fn commit(
         checkout.commit_edits(CommitRequest { parent, edits, message, author, committer, sign })
     });
     made.await?.map_err(failure::update_source)
-}
-
-/// Leaves out what would break the header of a commit (SEC-9).
-fn printable(text: &str) -> String {
-    text.chars().filter(|character| !character.is_control() && !matches!(character, '<' | '>')).collect()
 }
 
 /// Runs work on the pool for blocking work; runs are bounded by the controller's workers.

@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use weir_access::{GitAccess, GitAccessError};
 use weir_api::{GitRepository, ImageUpdateAutomation, image::GitSpec, reason};
 use weir_auth::{AppError, GitLoginError};
+use weir_git::ObjectId;
 use weir_runtime::{Failure, Next, ObjectKey, condition};
 use weir_setters::Setters;
 use weir_verify::git::SigningKey;
@@ -42,6 +43,8 @@ pub(super) struct Work {
     /// Where to look for markers.
     pub(super) path: String,
     pub(super) commit: Commit,
+    /// The last commit that the status knows to be pushed.
+    pub(super) last_push: Option<ObjectId>,
     /// True when a second push may be owed from a failed run.
     pub(super) owes_refspec: bool,
     pub(super) settings: Settings,
@@ -85,12 +88,16 @@ pub(super) fn decide(observed: &Observed) -> Result<Work, Failure> {
         setters,
         path: automation.spec.update.as_ref().and_then(|update| update.path.clone()).unwrap_or_default(),
         commit: Commit {
-            name: git.commit.author.name.clone().unwrap_or_default(),
-            email: git.commit.author.email.clone(),
+            name: printable(git.commit.author.name.as_deref().unwrap_or_default()),
+            email: printable(&git.commit.author.email),
             template: git.commit.message_template.clone().unwrap_or_default(),
             values: git.commit.message_template_values.clone(),
             signing_key,
         },
+        last_push: automation
+            .status
+            .as_ref()
+            .and_then(|status| status.last_push_commit.as_ref()?.parse().ok()),
         owes_refspec: plan.refspec.is_some() && !is_ready(automation),
         settings: observed.settings,
         automation: key,
@@ -192,6 +199,11 @@ fn known_revision(automation: &ImageUpdateAutomation, plan: &GitPlan, selected: 
         && plan.refspec.is_none()
         && plan.can_compare();
     status.observed_source_revision.clone().filter(|_| is_same)
+}
+
+/// Leaves out what would break the header of a commit (SEC-9).
+fn printable(text: &str) -> String {
+    text.chars().filter(|character| !character.is_control() && !matches!(character, '<' | '>')).collect()
 }
 
 fn is_ready(automation: &ImageUpdateAutomation) -> bool {

@@ -8,6 +8,9 @@ use weir_git::{Error, GitFile, ObjectId, TreeKind};
 const MAX_LINKS: usize = 8;
 /// Longest target of a symbolic link, in bytes: the longest path that kernels take.
 const MAX_TARGET: usize = 4096;
+/// Longest way through links, in parts of a path, so that a tree of many links with long targets does not hold up a run; kernels take
+/// paths of some 2000 parts, and nobody writes one of 256.
+const MAX_PARTS: usize = 256;
 
 /// Treatment of a way that leads out of the tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,23 +47,26 @@ impl<'t, R: Fn(ObjectId) -> Result<Vec<u8>, Error>> Files<'t, R> {
         Ok(real.and_then(|real| self.by_path.get(real.as_str()).copied()))
     }
 
-    /// The path without links, `.` and `..`. None when it leads out of the tree and that is refused, or over too many links.
+    /// The path without links, `.` and `..`. None when it leads out of the tree and that is refused, over too many links, or through
+    /// too many parts.
     pub(super) fn resolve(&self, path: &str, outside: Outside) -> Result<Option<String>, Error> {
         let parts = |path: &str| path.split('/').rev().map(str::to_owned).collect::<Vec<_>>();
-        let (mut real, mut rest, mut followed) = (Vec::new(), parts(path), 0);
+        let (mut real, mut rest, mut followed, mut steps) = (String::new(), parts(path), 0, 0);
         while let Some(part) = rest.pop() {
+            steps += 1;
+            if steps + rest.len() > MAX_PARTS {
+                return Ok(None);
+            }
             match part.as_str() {
                 "" | "." => continue,
+                ".." if real.is_empty() && outside == Outside::Refused => return Ok(None),
                 ".." => {
-                    let was_at_root = real.pop().is_none();
-                    if was_at_root && outside == Outside::Refused {
-                        return Ok(None);
-                    }
+                    leave(&mut real);
                     continue;
                 }
-                _ => real.push(part),
+                _ => enter(&mut real, &part),
             }
-            let here = self.by_path.get(real.join("/").as_str());
+            let here = self.by_path.get(real.as_str());
             let Some(link) = here.filter(|file| file.kind == TreeKind::Symlink) else { continue };
             let target = (self.read)(link.id)?;
             followed += 1;
@@ -68,7 +74,7 @@ impl<'t, R: Fn(ObjectId) -> Result<Vec<u8>, Error>> Files<'t, R> {
             let Some(target) = String::from_utf8(target).ok().filter(|_| is_within_caps) else {
                 return Ok(None);
             };
-            real.pop();
+            leave(&mut real);
             if target.starts_with('/') {
                 if outside == Outside::Refused {
                     return Ok(None);
@@ -77,8 +83,20 @@ impl<'t, R: Fn(ObjectId) -> Result<Vec<u8>, Error>> Files<'t, R> {
             }
             rest.extend(parts(&target));
         }
-        Ok(Some(real.join("/")))
+        Ok(Some(real))
     }
+}
+
+fn enter(path: &mut String, part: &str) {
+    if !path.is_empty() {
+        path.push('/');
+    }
+    path.push_str(part);
+}
+
+/// Leads to the folder that a path is in; the root of the tree is in itself.
+fn leave(path: &mut String) {
+    path.truncate(path.rfind('/').unwrap_or_default());
 }
 
 #[cfg(test)]
@@ -143,6 +161,20 @@ mod tests {
     fn paths_stay_inside(#[case] path: &str, #[case] real: Option<&str>) {
         let all = tree();
         assert_eq!(Files::of(&all, target).resolve(path, Outside::Confined).unwrap().as_deref(), real);
+    }
+
+    #[rstest]
+    #[case(MAX_PARTS, true)]
+    #[case(MAX_PARTS + 1, false)]
+    fn long_ways_lead_nowhere(#[case] parts: usize, #[case] is_followed: bool) {
+        let all = tree();
+        let path = vec!["a"; parts].join("/");
+        let real = Files::of(&all, target).resolve(&path, Outside::Confined).unwrap();
+        assert_eq!(real, is_followed.then_some(path));
+        // The parts of a link and of its target count together.
+        let read = |_| Ok(vec!["."; parts - 1].join("/").into_bytes());
+        let real = Files::of(&all, read).resolve("current", Outside::Confined).unwrap();
+        assert_eq!(real.as_deref(), is_followed.then_some(""));
     }
 
     /// ST-3, SEC-4.

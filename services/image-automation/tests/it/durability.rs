@@ -1,19 +1,13 @@
 //! A kill at the worst moment.
 
+use rstest::rstest;
 use serde_json::json;
 
 use crate::world::{DEADLINE, World};
 
 #[tokio::test]
 async fn killed_after_the_push_it_makes_no_second_commit() {
-    let mut world = World::start_with(
-        |folder| {
-            let marker = folder.path().join("killed").display().to_string();
-            vec![("WEIR_KILL_POINT", "after-push".to_owned()), ("WEIR_KILL_FILE", marker)]
-        },
-        &[],
-    )
-    .await;
+    let mut world = World::start_with(World::killed_after_the_push, &[]).await;
     let repo = world.git.repo("app").unwrap();
     repo.commit("main", "first", &[("web.yaml", &world.manifest("old:1", "web"))]).unwrap();
     world.select("web", "r/web", "1.0.0").await;
@@ -21,8 +15,37 @@ async fn killed_after_the_push_it_makes_no_second_commit() {
     world.automation("app", json!({})).await;
     world.controller.wait(DEADLINE).await.unwrap();
     assert_eq!(repo.log("main").unwrap().len(), 2, "the push was acknowledged");
-    world.start_again();
+    world.start_again(|_| Vec::new());
     let status = world.until_seen("app", "web", "1.0.0").await;
     assert_eq!(status["observedSourceRevision"], format!("main@sha1:{}", repo.head("main").unwrap()));
     assert_eq!(repo.log("main").unwrap().len(), 2);
+}
+
+/// IU-14: the status of the killed run still says Ready, of the run before.
+#[rstest]
+#[case("main")]
+#[case("auto")]
+#[tokio::test]
+async fn killed_after_the_push_it_still_pushes_the_refspec(#[case] branch: &str) {
+    let mut world = World::start().await;
+    let repo = world.git.repo("app").unwrap();
+    repo.commit("main", "first", &[("web.yaml", &world.manifest("old:1", "web"))]).unwrap();
+    world.select("web", "r/web", "1.0.0").await;
+    world.repository("app").await;
+    let push = json!({"branch": branch, "refspec": format!("refs/heads/{branch}:refs/heads/copy")});
+    world.automation("app", json!({"push": push})).await;
+    world.until_seen("app", "web", "1.0.0").await;
+    let first = repo.head(branch).unwrap();
+    assert_eq!(repo.head("copy").unwrap(), first);
+
+    world.start_again(World::killed_after_the_push);
+    world.select("web", "r/web", "1.1.0").await;
+    world.controller.wait(DEADLINE).await.unwrap();
+    assert_eq!(repo.log(branch).unwrap().len(), 3, "the push was acknowledged");
+    assert_eq!(repo.head("copy").unwrap(), first);
+
+    world.start_again(|_| Vec::new());
+    world.until_seen("app", "web", "1.1.0").await;
+    assert_eq!(repo.log(branch).unwrap().len(), 3);
+    assert_eq!(repo.head("copy").unwrap(), repo.head(branch).unwrap());
 }

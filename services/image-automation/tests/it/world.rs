@@ -41,10 +41,17 @@ impl World {
         Self { plane, namespace, git: GitServer::start().await.unwrap(), grpc, controller, folder }
     }
 
-    /// Starts the controller again, after it was killed.
-    pub fn start_again(&mut self) {
+    /// Kills the controller, if it still lives, and starts it again with environment variables.
+    pub fn start_again(&mut self, environment: impl Fn(&Folder) -> Vec<(&'static str, String)>) {
         self.controller.kill();
-        self.controller = launch(self.plane, &self.folder, &self.namespace, self.grpc, Vec::new(), &[]);
+        let environment = environment(&self.folder);
+        self.controller = launch(self.plane, &self.folder, &self.namespace, self.grpc, environment, &[]);
+    }
+
+    /// The environment of a controller that is killed once, after the push of a branch.
+    pub fn killed_after_the_push(folder: &Folder) -> Vec<(&'static str, String)> {
+        let marker = folder.path().join("killed").display().to_string();
+        vec![("WEIR_KILL_POINT", "after-push".to_owned()), ("WEIR_KILL_FILE", marker)]
     }
 
     pub async fn apply(&self, object: Value) {
