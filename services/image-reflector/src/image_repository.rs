@@ -38,9 +38,11 @@ impl Reconciler for Scanner {
         let plan = decide(&observed);
         let result = match &plan {
             Plan::Scan(scan) => {
-                match scan.is_of_empty_store() {
-                    true => run.phase(scan.progress(), scan.progress()),
-                    false => run.looking(&scan.progress()),
+                let progress = scan.progress();
+                if scan.is_of_empty_store() {
+                    run.phase(progress.clone(), progress);
+                } else {
+                    run.looking(&progress);
                 }
                 Some(self.act(&run.key, scan, &run.cancel).await)
             }
