@@ -62,6 +62,8 @@ struct Environment {
     resource_manager_endpoint: String,
     #[serde(rename = "containerRegistryDNSSuffix")]
     registry_suffix: String,
+    #[serde(rename = "storageEndpointSuffix")]
+    storage_suffix: String,
 }
 
 impl Registry {
@@ -124,6 +126,18 @@ fn other_cloud() -> Option<Environment> {
     serde_json::from_reader(std::io::Read::take(file, MAX_ENVIRONMENT)).ok()
 }
 
+/// Returns the domain that follows `blob` in the names of storage hosts, if the environment describes a cloud with one of its own.
+#[must_use]
+pub fn azure_storage_suffix() -> Option<String> {
+    other_cloud().and_then(Environment::storage)
+}
+
+impl Environment {
+    fn storage(self) -> Option<String> {
+        Some(self.storage_suffix).filter(|suffix| !suffix.is_empty())
+    }
+}
+
 /// A bearer token for `scope`.
 pub(crate) async fn login(client: &Client, identity: &Identity, scope: &str) -> Result<Login, ProviderError> {
     let token = access_token(client, identity, scope).await?;
@@ -160,11 +174,11 @@ fn library(error: &azure_core::Error) -> ProviderError {
 /// order of Azure's default credential.
 async fn pod(client: &Client, scope: &str) -> Result<AccessToken, ProviderError> {
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-    if let Some(application) = environment::application(variable)? {
+    if let Some(application) = environment::application(variable).await? {
         let (token, expires) = application.token(client, scope).await?;
         return Ok(AccessToken::new(token.expose_secret().to_owned(), expires.into()));
     }
-    if variable("AZURE_FEDERATED_TOKEN_FILE").is_some() {
+    if variable(environment::FEDERATED_TOKEN).is_some() {
         let credential_options = ClientAssertionCredentialOptions { client_options: options(client) };
         let options = WorkloadIdentityCredentialOptions { credential_options, ..Default::default() };
         let credential = WorkloadIdentityCredential::new(Some(options)).map_err(|error| library(&error))?;
@@ -226,7 +240,8 @@ mod tests {
 
     fn stack() -> Environment {
         serde_json::from_str(
-            r#"{"resourceManagerEndpoint": "https://management.local/", "containerRegistryDNSSuffix": "cr.local"}"#,
+            r#"{"resourceManagerEndpoint": "https://management.local/", "containerRegistryDNSSuffix": "cr.local",
+                "storageEndpointSuffix": "east.stack.example"}"#,
         )
         .unwrap()
     }
@@ -243,6 +258,12 @@ mod tests {
     fn registries(#[case] host: &str, #[case] scope: Option<&str>) {
         let found = Registry::among(host, Some(&stack())).map(|registry| registry.scope);
         assert_eq!(found.as_deref(), scope);
+    }
+
+    #[test]
+    fn storage_of_other_clouds() {
+        assert_eq!(stack().storage().as_deref(), Some("east.stack.example"));
+        assert_eq!(Environment::default().storage(), None);
     }
 
     #[test]

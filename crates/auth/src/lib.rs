@@ -29,7 +29,7 @@ mod purpose;
 pub mod rest;
 
 pub use aws::{Configuring, is_ecr, sdk_config};
-pub use azure::{ClientCertificate, DEVOPS_SCOPE};
+pub use azure::{ClientCertificate, DEVOPS_SCOPE, azure_storage_suffix};
 pub use bucket::{BucketLogin, BucketLoginError};
 pub use certificate_error::CertificateError;
 pub use cluster::ClusterSpec;

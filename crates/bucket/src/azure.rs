@@ -42,12 +42,17 @@ pub enum AzureAccess {
     Token(SecretString),
     /// With a token of an identity that the object only uses, such as the Pod's. It is good for every account that the identity may
     /// read, so that it goes to Azure's own hosts alone.
-    SharedToken(SecretString),
+    SharedToken {
+        /// The token.
+        token: SecretString,
+        /// Domain that follows `blob` and `dfs` in a cloud of its own, such as `east.stack.example`, if the controller is in one.
+        suffix: Option<String>,
+    },
 }
 
-/// Domains of storage accounts: of the public cloud, in China, for the government of the United States, and of accounts with a
-/// zone of their own.
-const DOMAINS: [&str; 8] = [
+/// Domains of storage accounts: of the public cloud, in China, for the government of the United States, of accounts with a
+/// zone of their own, and of OneLake.
+const DOMAINS: [&str; 10] = [
     ".blob.core.windows.net",
     ".dfs.core.windows.net",
     ".blob.core.chinacloudapi.cn",
@@ -56,6 +61,8 @@ const DOMAINS: [&str; 8] = [
     ".dfs.core.usgovcloudapi.net",
     ".blob.storage.azure.net",
     ".dfs.storage.azure.net",
+    ".blob.fabric.microsoft.com",
+    ".dfs.fabric.microsoft.com",
 ];
 
 /// A container.
@@ -96,14 +103,14 @@ impl Azure {
                 }
                 Access::Anonymous
             }
-            AzureAccess::Token(_) | AzureAccess::SharedToken(_) if container.scheme() != "https" => {
+            AzureAccess::Token(_) | AzureAccess::SharedToken { .. } if container.scheme() != "https" => {
                 return Err(Error::PlainToken);
             }
-            AzureAccess::SharedToken(_) if !is_azure(&container) => {
+            AzureAccess::SharedToken { suffix, .. } if !is_azure(&container, suffix.as_deref()) => {
                 let host = container.host_str().unwrap_or_default().to_owned();
                 return Err(Error::ForeignHost { host });
             }
-            AzureAccess::Token(token) | AzureAccess::SharedToken(token) => {
+            AzureAccess::Token(token) | AzureAccess::SharedToken { token, .. } => {
                 secrets.push(token.clone());
                 Access::Token(token)
             }
@@ -167,10 +174,14 @@ impl Azure {
     }
 }
 
-/// Returns true when Azure itself answers at a URL over TLS.
-fn is_azure(url: &Url) -> bool {
+/// Returns true when the host is in one of Azure's storage domains, or in those with the suffix of a cloud of its own.
+fn is_azure(url: &Url, suffix: Option<&str>) -> bool {
     let host = url.host_str().unwrap_or_default();
-    DOMAINS.iter().any(|domain| host.strip_suffix(domain).is_some_and(|account| !account.is_empty()))
+    let is_below = |domain: &str| host.strip_suffix(domain).is_some_and(|account| !account.is_empty());
+    let suffix = suffix.map(|suffix| suffix.trim_matches('.').to_ascii_lowercase());
+    let own = suffix.filter(|suffix| !suffix.is_empty());
+    DOMAINS.iter().any(|domain| is_below(domain))
+        || own.is_some_and(|own| ["blob", "dfs"].iter().any(|kind| is_below(&format!(".{kind}.{own}"))))
 }
 
 fn endpoint(text: &str) -> Result<Url, Error> {
@@ -203,6 +214,13 @@ mod tests {
     #[case("https://weir.blob.core.chinacloudapi.cn", true)]
     #[case("https://weir.blob.core.usgovcloudapi.net", true)]
     #[case("https://weir.z12.blob.storage.azure.net", true)]
+    #[case("https://onelake.blob.fabric.microsoft.com", true)]
+    #[case("https://onelake.dfs.fabric.microsoft.com", true)]
+    #[case("https://weir.blob.east.stack.example", true)]
+    #[case("https://weir.dfs.east.stack.example", true)]
+    #[case("https://weir.east.stack.example", false)]
+    #[case("https://weir.blob.stack.example", false)]
+    #[case("https://blob.east.stack.example", false)]
     #[case("https://evil.example", false)]
     #[case("https://weir.blob.core.windows.net.evil.example", false)]
     #[case("https://evil.example/weir.blob.core.windows.net", false)]
@@ -215,9 +233,16 @@ mod tests {
             let service = AzureService { endpoint: endpoint.to_owned(), access };
             Azure::open("apps", service, Client::new()).err().map(|error| error.to_string())
         };
-        let refused = opened(AzureAccess::SharedToken("token".into()));
+        let shared = |suffix: Option<&str>| {
+            opened(AzureAccess::SharedToken { token: "token".into(), suffix: suffix.map(str::to_owned) })
+        };
+        let refused = shared(Some(".East.stack.example"));
         assert_eq!(refused.is_none(), goes, "{refused:?}");
         assert!(refused.is_none_or(|refused| refused.contains("none of its hosts: use an endpoint such as")));
+        let is_of_stack = endpoint.ends_with(".stack.example");
+        for none in [None, Some("."), Some("other.example")] {
+            assert_eq!(shared(none).is_none(), goes && !is_of_stack, "{none:?}");
+        }
         assert_eq!(opened(AzureAccess::Token("token".into())), None, "what a Secret holds may go anywhere");
     }
 

@@ -17,8 +17,7 @@ const USER_AGENT: &str = "flux/v2";
 #[derive(Clone)]
 pub struct Buckets {
     clients: Clients,
-    /// Those of S3. A signature is for one host, so that a request that is led to another one proves nothing there; its session
-    /// token would go along, though.
+    /// Clients for S3, which follow no redirects: the session token would be sent to the other host.
     staying: Clients,
 }
 

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use moka::sync::Cache;
-use reqwest::{Client, ClientBuilder, NoProxy, redirect};
+use reqwest::{Client, ClientBuilder, redirect};
 use secrecy::ExposeSecret;
 
+use crate::environment::{proxy_url, with_proxies};
 use crate::{Profile, tls};
 
 /// Clients kept at a time; each holds a connection pool and a TLS configuration of some 100 KiB.
@@ -20,9 +21,6 @@ const MAX_IDLE_PER_HOST: usize = 16;
 const POOL_IDLE: Duration = Duration::from_secs(60);
 /// Redirects that are followed.
 const MAX_REDIRECTS: usize = 10;
-
-/// Hosts that the environment's proxies are never used for, as with Go: this machine.
-const THIS_MACHINE: &str = "localhost,127.0.0.0/8,::1";
 
 /// Errors of making a client. The texts are those of conditions.
 #[derive(Debug, thiserror::Error)]
@@ -122,7 +120,7 @@ impl Clients {
                     None => all,
                 })
             }
-            None => by_environment(builder),
+            None => with_proxies(builder),
         };
         builder.build().map_err(|source| ClientError::Build { source })
     }
@@ -131,47 +129,11 @@ impl Clients {
 /// A builder of clients with a purpose of their own that believe whom the other clients believe, without another copy of
 /// the system's certificates.
 pub fn client_builder() -> ClientBuilder {
-    by_environment(match tls::client_config(&Profile::default()) {
+    with_proxies(match tls::client_config(&Profile::default()) {
         Ok(config) => Client::builder().tls_backend_preconfigured(config),
         // Without our TLS the library's own does as well.
         Err(_) => Client::builder(),
     })
-}
-
-/// The environment's proxies. The library would read them too, but have names resolved on this side of them.
-fn by_environment(mut builder: ClientBuilder) -> ClientBuilder {
-    type Make = fn(String) -> reqwest::Result<reqwest::Proxy>;
-    let proxies: [(&str, Make); 3] = [
-        ("HTTPS_PROXY", reqwest::Proxy::https),
-        ("HTTP_PROXY", reqwest::Proxy::http),
-        ("ALL_PROXY", reqwest::Proxy::all),
-    ];
-    for (name, make) in proxies {
-        let found =
-            [name.to_owned(), name.to_lowercase()].into_iter().find_map(|name| std::env::var(name).ok());
-        let Some(address) = found.filter(|address| !address.is_empty()) else { continue };
-        match make(proxy_url(&address)) {
-            Ok(proxy) => builder = builder.proxy(proxy.no_proxy(exceptions())),
-            // The address may hold a password.
-            Err(_) => tracing::warn!("the address in {name} is no URL of a proxy and is not used"),
-        }
-    }
-    builder
-}
-
-/// The hosts that are reached without the environment's proxies.
-fn exceptions() -> Option<NoProxy> {
-    let named = ["NO_PROXY", "no_proxy"].into_iter().find_map(|name| std::env::var(name).ok());
-    NoProxy::from_string(&format!("{},{THIS_MACHINE}", named.unwrap_or_default()))
-}
-
-/// Returns the URL of a proxy for the library: names are the proxy's to resolve, as with Go's `socks5`, since from here they
-/// may have no address.
-pub fn proxy_url(proxy: &str) -> String {
-    match proxy.strip_prefix("socks5://") {
-        Some(rest) => format!("socks5h://{rest}"),
-        None => proxy.to_owned(),
-    }
 }
 
 fn follow(attempt: redirect::Attempt<'_>) -> redirect::Action {

@@ -6,6 +6,8 @@
 
 mod body;
 mod clients;
+mod environment;
+mod exceptions;
 mod profile;
 mod retry_after;
 mod secret;
@@ -14,7 +16,8 @@ mod tls;
 mod words;
 
 pub use body::{BodyError, read_capped};
-pub use clients::{ClientError, Clients, client_builder, proxy_url};
+pub use clients::{ClientError, Clients, client_builder};
+pub use exceptions::{Exceptions, proxy_variable};
 pub use profile::{Profile, Proxy};
 pub use retry_after::{asked_wait, retry_after};
 pub use secret::{SecretData, SecretError, text, user_info};

@@ -2,7 +2,8 @@
 
 use std::future::ready;
 
-use weir_auth::{BucketLogin, LoginError, ProviderError};
+use secrecy::SecretString;
+use weir_auth::{BucketLogin, LoginError, ProviderError, azure_storage_suffix};
 use weir_bucket::{AzureAccess, AzureService};
 use weir_http::SecretData;
 
@@ -27,7 +28,7 @@ impl Login<'_> {
                     }
                     login => {
                         let login = self.issued(ready(login)).await?;
-                        AzureAccess::SharedToken(token_of(&login))
+                        shared(token_of(&login))
                     }
                 }
             }
@@ -39,7 +40,7 @@ impl Login<'_> {
         if let Some(login) = BucketLogin::azure(data) {
             let token = self.token(&login).await?;
             return Ok(match login.is_of_machine() {
-                true => AzureAccess::SharedToken(token),
+                true => shared(token),
                 false => AzureAccess::Token(token),
             });
         }
@@ -51,4 +52,8 @@ impl Login<'_> {
             None => Err(self.invalid(REQUIRED)),
         }
     }
+}
+
+fn shared(token: SecretString) -> AzureAccess {
+    AzureAccess::SharedToken { token, suffix: azure_storage_suffix() }
 }
