@@ -23,9 +23,8 @@ const HOME_FILES: [&str; 2] = [".ssh/id_ed25519", ".ssh/id_rsa"];
 /// # Errors
 /// A variable holds or names something else.
 pub fn add_age_keys(ring: &mut Keyring) -> Result<(), EnvironmentError> {
-    if let Ok(key) = std::env::var(KEY) {
-        let keys = Zeroizing::new(one_a_line(&key));
-        ring.identities.add(&keys).map_err(|error| EnvironmentError::keys(KEY, &error))?;
+    if let Ok(key) = std::env::var(KEY).map(Zeroizing::new) {
+        ring.identities.add(&one_a_line(&key)).map_err(|error| EnvironmentError::keys(KEY, &error))?;
     }
     for variable in KEY_FILES {
         let Some(path) = std::env::var_os(variable).map(PathBuf::from) else { continue };
@@ -41,13 +40,19 @@ pub fn add_age_keys(ring: &mut Keyring) -> Result<(), EnvironmentError> {
     Ok(())
 }
 
-/// The keys of a variable, in which several may stand in one line.
-fn one_a_line(keys: &str) -> String {
-    let split = |line: &str| match line.trim_start().starts_with("AGE-") {
-        true => line.split_whitespace().collect::<Vec<_>>().join("\n"),
-        false => line.to_owned(),
-    };
-    keys.lines().map(split).collect::<Vec<_>>().join("\n")
+/// Returns the keys of a variable, in which several may stand in one line, with a line for each. They are never written anywhere else:
+/// the text has room for all of them from the start.
+fn one_a_line(keys: &str) -> Zeroizing<String> {
+    let mut lines = Zeroizing::new(String::with_capacity(keys.len() + "\n".len()));
+    for line in keys.lines() {
+        let has_keys = line.trim_start().starts_with("AGE-");
+        let parts = line.split(|found: char| has_keys && found.is_whitespace());
+        for part in parts.filter(|part| !has_keys || !part.is_empty()) {
+            lines.push_str(part);
+            lines.push('\n');
+        }
+    }
+    lines
 }
 
 /// A path below the person's directory for settings, if there is one.
@@ -72,4 +77,22 @@ pub(crate) fn file(variable: &'static str, path: &Path) -> Result<String, Enviro
     let file = std::fs::File::open(path).map_err(failed)?;
     file.take(MAX_FILE).read_to_string(&mut text).map_err(failed)?;
     Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[rstest::rstest]
+    #[case("", "")]
+    #[case("AGE-SECRET-KEY-1A", "AGE-SECRET-KEY-1A\n")]
+    #[case(
+        " AGE-SECRET-KEY-1A \tAGE-SECRET-KEY-1B\r\n# a comment\n",
+        "AGE-SECRET-KEY-1A\nAGE-SECRET-KEY-1B\n# a comment\n"
+    )]
+    fn keys_have_lines_of_their_own(#[case] keys: &str, #[case] expected: &str) {
+        let lines = one_a_line(keys);
+        assert_eq!(lines.as_str(), expected);
+        assert!(lines.capacity() <= keys.len() + 1, "the text was moved, and left a copy behind");
+    }
 }

@@ -98,7 +98,7 @@ pub struct Subject<'a> {
 }
 
 impl Trust {
-    /// Returns true when one of the signatures is good for the artifact.
+    /// Checks that one of the signatures is good for the artifact.
     ///
     /// # Errors
     /// When there is none, or none is good; then what is wrong with each.

@@ -99,7 +99,7 @@ impl Statement {
         Ok(Judgement::Decided(outcome))
     }
 
-    /// Returns true when the certificates lead to a trusted one, and the signer is one of the trusted identities.
+    /// Checks that the certificates lead to a trusted one, and that the signer is one of the trusted identities.
     fn is_authentic(&self, certificates: &Certificates, envelope: &Envelope) -> Result<(), String> {
         if !self.has_store(envelope.scheme.store()) {
             return Err("no trusted certificates are found to verify authenticity".to_owned());

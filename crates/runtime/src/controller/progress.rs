@@ -43,8 +43,7 @@ impl<K> Phase<K> {
     }
 
     fn says(&self, other: &Self) -> bool {
-        let said = |of: &Self| (of.ready.clone(), of.reconciling.clone(), of.is_new);
-        said(self) == said(other)
+        (&self.ready, &self.reconciling, self.is_new) == (&other.ready, &other.reconciling, other.is_new)
     }
 }
 
@@ -87,7 +86,7 @@ impl<K> Phases<K> {
         if phase.retracted.is_some() {
             self.0.urgent.notify_one();
         } else if let Some((before, _)) = newest.take() {
-            // All that the run has retracted, or knows of, stays so until its end.
+            // Once a phase was new or retracted something, all later phases of the run are new or retract it, too.
             phase.retracted = before.retracted;
             phase.is_new |= before.is_new;
         }

@@ -54,7 +54,7 @@ impl PublicKeys {
         if keys.is_empty() { Err(unreadable) } else { Ok(Self { keys }) }
     }
 
-    /// Returns true when one of the keys made the signature, for this artifact.
+    /// Checks that one of the keys made the signature, for this artifact.
     pub(super) fn verify(&self, subject: Subject<'_>, signature: &Signature) -> Result<(), String> {
         match signature {
             Signature::Simple(simple) => {
@@ -96,7 +96,7 @@ fn check(
     RawPublicKeyEntity::try_from(key)?.verify_signature(way, message, signature)
 }
 
-/// Returns true when an attestation names the artifact as a subject.
+/// Checks that an attestation names the artifact as a subject.
 fn is_about(envelope: &DsseEnvelope, subject: Subject<'_>) -> Result<(), String> {
     if envelope.payload_type != IN_TOTO {
         return Err(format!("bundle holds '{}', not '{IN_TOTO}'", envelope.payload_type));

@@ -58,7 +58,7 @@ impl Keyless {
         &self.log_url
     }
 
-    /// Returns true when one of the identities made the signature, for this artifact, while its certificate was
+    /// Checks that one of the identities made the signature, for this artifact, while its certificate was
     /// valid.
     pub(super) fn verify(&self, subject: Subject<'_>, signature: &Signature) -> Result<(), String> {
         let anyone = VerificationPolicy::any_identity();

@@ -46,8 +46,10 @@ impl Certificates {
         Ok((!trusted.is_empty()).then_some(Self { trusted }))
     }
 
-    /// Returns true when the first certificate is trusted, or made by one that is through those between them, at a
-    /// time.
+    /// Checks that the first certificate is trusted at a time, or leads to a trusted one through those between them.
+    ///
+    /// # Errors
+    /// Fails when it does not.
     pub(super) fn lead_to(&self, chain: &[CertificateDer<'_>], at: Timestamp) -> Result<(), String> {
         let trusted = chain.iter().position(|certificate| self.trusted.contains(certificate));
         let untrusted = "signature is not produced by a trusted signer";
@@ -88,8 +90,8 @@ impl Certificates {
     }
 }
 
-/// Returns the first block of a PEM text, or what is no PEM as it is. As with Flux, whoever stands behind that block (the
-/// rest of a chain, other authorities) is not trusted.
+/// Returns the first block of a PEM text, or what is no PEM as it is. As with Flux, certificates after the first
+/// block (the rest of a chain, other authorities) are not trusted.
 fn first(value: &[u8]) -> CertificateDer<'static> {
     let block = <(SectionKind, Vec<u8>)>::from_pem_slice(value);
     CertificateDer::from(block.map_or_else(|_| value.to_vec(), |(_, content)| content))
@@ -108,7 +110,10 @@ fn verified<'a>(
     leaf.verify_for_usage(webpki::ALL_VERIFICATION_ALGS, anchors, between, at, usage, None, None)
 }
 
-/// Returns true when all certificates are valid at a time.
+/// Checks that all certificates are valid at a time.
+///
+/// # Errors
+/// Fails when one has expired, is not valid yet, or cannot be read.
 pub(super) fn are_valid(chain: &[CertificateDer<'_>], at: Timestamp) -> Result<(), String> {
     for der in chain {
         let (_, certificate) = X509Certificate::from_der(der).map_err(|error| error.to_string())?;

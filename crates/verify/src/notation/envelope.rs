@@ -117,7 +117,10 @@ impl Envelope {
         Ok(Self { scheme, chain, signing_time, signature, timestamp, expiry, digest })
     }
 
-    /// Returns true when the artifact with the digest is what is signed.
+    /// Checks that the artifact with the digest is the signed one.
+    ///
+    /// # Errors
+    /// Fails when the signature is about another artifact.
     pub(super) fn is_about(&self, digest: &str) -> Result<(), String> {
         if self.digest == digest {
             return Ok(());
@@ -125,7 +128,10 @@ impl Envelope {
         Err(format!("payload in the signature envelope is for '{}', not for '{digest}'", self.digest))
     }
 
-    /// Returns true when the signature has not expired.
+    /// Checks that the signature has not expired.
+    ///
+    /// # Errors
+    /// Fails when it has.
     pub(super) fn is_in_force(&self, now: Timestamp) -> Result<(), String> {
         match self.expiry {
             Some(expiry) if expiry <= now => Err(format!("digital signature has expired on \"{expiry}\"")),
@@ -140,7 +146,7 @@ impl Protected {
         if self.cty != PAYLOAD_TYPE {
             return Err(format!("payload of content type \"{}\" is not supported", self.cty));
         }
-        self.are_critical()?;
+        self.check_critical()?;
         if self.has_plugin {
             return Err("verification by a plugin is not supported".to_owned());
         }
@@ -159,8 +165,11 @@ impl Protected {
         Ok((self.scheme, time))
     }
 
-    /// Returns true when those headers are marked as critical that must be, and no others.
-    fn are_critical(&self) -> Result<(), String> {
+    /// Checks that the headers marked as critical are exactly those that must be.
+    ///
+    /// # Errors
+    /// Fails when one is marked that is absent or unknown, or when a mark is missing.
+    fn check_critical(&self) -> Result<(), String> {
         let known = [
             (SCHEME, true),
             (EXPIRY, self.expiry.is_some()),

@@ -45,7 +45,7 @@ impl Identities {
     /// Reads the identities of a statement. Those for plugins, which are not supported, trust nobody.
     ///
     /// # Errors
-    /// When one cannot be understood, or another makes it useless; the rest of a sentence about the statement.
+    /// Fails when an identity is malformed, or when two of them overlap. The message continues a sentence whose subject is the statement.
     pub(super) fn parse(written: &[String]) -> Result<Self, String> {
         if let [only] = written
             && only == ANYONE
@@ -70,7 +70,10 @@ impl Identities {
         }
     }
 
-    /// Returns true when the certificate's subject is one of the identities.
+    /// Checks that the certificate's subject is one of the identities.
+    ///
+    /// # Errors
+    /// Fails when it is none of them, or cannot be read.
     pub(super) fn contain(&self, leaf: &CertificateDer<'_>) -> Result<(), String> {
         let Self::Named(names) = self else { return Ok(()) };
         if names.is_empty() {
@@ -89,7 +92,7 @@ impl Identities {
     }
 }
 
-/// A name whose parts another has too, with that other: whoever is trusted by the second is by the first.
+/// Returns two names of which one includes the other: its parts are among the other's.
 fn overlap(names: &[Name]) -> Option<(&Name, &Name)> {
     let others = |at: usize| names.iter().enumerate().filter(move |(other, _)| *other != at);
     names.iter().enumerate().find_map(|(at, name)| {

@@ -183,9 +183,7 @@ impl Statement {
         let malformed = |error: String| invalid(format!("has invalid signatureVerification: {error}"));
         let actions = written.signature_verification.actions().map_err(malformed)?;
         let timestamp = written.signature_verification.timestamp().map_err(malformed)?;
-        let identities = Identities::Named(Vec::new());
-        let mut statement =
-            Self { scopes: registry_scopes.clone(), actions, stores: Vec::new(), identities, timestamp };
+        let scopes = registry_scopes.clone();
         if actions.is_none() {
             if !trust_stores.is_empty() || !trusted_identities.is_empty() {
                 warnings.push(format!(
@@ -193,7 +191,8 @@ impl Statement {
                      and/or trusted identities. Ignoring trust stores and trusted identities"
                 ));
             }
-            return Ok(statement);
+            let identities = Identities::Named(Vec::new());
+            return Ok(Self { scopes, actions, stores: Vec::new(), identities, timestamp });
         }
         if trust_stores.is_empty() || trusted_identities.is_empty() {
             return Err(invalid(
@@ -207,9 +206,8 @@ impl Statement {
                 return Err(invalid(format!("uses an unsupported trust store \"{store}\"")));
             }
         }
-        statement.stores.clone_from(trust_stores);
-        statement.identities = Identities::parse(trusted_identities).map_err(invalid)?;
-        Ok(statement)
+        let identities = Identities::parse(trusted_identities).map_err(invalid)?;
+        Ok(Self { scopes, actions, stores: trust_stores.clone(), identities, timestamp })
     }
 
     /// Returns true when signatures are not looked at.

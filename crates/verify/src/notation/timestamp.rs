@@ -58,7 +58,7 @@ pub(super) fn check(
     Ok(revocation::check(&chain, Purpose::Timestamping, None, now, inquiry)?)
 }
 
-/// Returns true when a certificate was valid from one time to another.
+/// Checks that a certificate was valid from one time to another.
 fn is_within(earliest: Timestamp, latest: Timestamp, der: &CertificateDer<'_>) -> Result<(), TimestampError> {
     let (_, certificate) = X509Certificate::from_der(der).map_err(|_| TimestampError::Certificate)?;
     let (validity, subject) = (certificate.validity(), certificate.subject().to_string());

@@ -45,7 +45,7 @@ pub(in super::super) enum RuleError {
     ExtendedKeyUsage(String),
 }
 
-/// Returns true when a chain, leaf first, is whole and fit for a purpose.
+/// Checks that a chain, leaf first, is whole and fit for a purpose.
 pub(in super::super) fn check(chain: &[CertificateDer<'_>], purpose: Purpose) -> Result<(), RuleError> {
     let read: Result<Vec<_>, RuleError> = chain.iter().map(|der| read(der)).collect();
     let read = read?;

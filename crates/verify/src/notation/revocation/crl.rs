@@ -111,7 +111,7 @@ fn addition<'a>(whole: &List<'a>, inquiry: &mut Inquiry<'a>) -> Result<Option<Li
     failed.map_or(Ok(None), Err)
 }
 
-/// Returns true when a list is the issuer's, in force, and about the certificate.
+/// Checks that a list is the issuer's, in force, and about the certificate.
 fn is_good(list: &List<'_>, named: &[&str], link: &Link<'_>, moment: Moment) -> Result<(), CrlError> {
     let usage = link.issuer.key_usage().ok().flatten();
     if usage.is_some_and(|usage| !usage.value.crl_sign()) {
@@ -128,7 +128,7 @@ fn is_good(list: &List<'_>, named: &[&str], link: &Link<'_>, moment: Moment) -> 
     if list.covers(named, link.certificate.is_ca())? { Ok(()) } else { Err(CrlError::Scope) }
 }
 
-/// Returns true when a list with a number adds, from the list `base` on, to the one that there is.
+/// Checks that a list with a number adds, from the list `base` on, to the one that there is.
 fn adds_to(number: Option<Uint>, base: Option<Uint>, whole: Option<Uint>) -> Result<(), CrlError> {
     let base = base.ok_or(CrlError::NoAddition)?;
     let (Some(number), Some(whole)) = (number, whole) else { return Err(CrlError::Number) };

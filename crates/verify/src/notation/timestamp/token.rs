@@ -150,7 +150,7 @@ impl Token {
         Ok(Self { certificates: certificates.collect(), statement, signers, content })
     }
 
-    /// Returns true when it is about a message.
+    /// Checks that it is about a message.
     pub(super) fn is_of(&self, message: &[u8]) -> Result<(), TokenError> {
         let Statement { algorithm, hash, .. } = &self.statement;
         if digest(*algorithm, message)? == *hash { Ok(()) } else { Err(TokenError::Message) }
