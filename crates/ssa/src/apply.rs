@@ -232,8 +232,7 @@ impl<'a> Applier<'a> {
             Step::Replace(judged) => self.delete_and_wait(&target, judged).await?,
             _ => {}
         }
-        let applied = self.write(&target, object).await;
-        let applied = applied.map_err(|error| Error::Apply { id: id.clone(), message: shown(id, &error) })?;
+        let applied = self.write(&target, object).await?;
         self.wrote();
         (self.session.step)("object-applied");
         let action = match step {
@@ -263,15 +262,20 @@ impl<'a> Applier<'a> {
     }
 
     /// Applies an object. Where it takes the place of one that has just gone, a quota may count that one for a moment.
-    async fn write(&self, target: &Target<'_>, object: &Evaluated) -> Result<DynamicObject, kube::Error> {
+    async fn write(&self, target: &Target<'_>, object: &Evaluated) -> Result<DynamicObject, Error> {
         let mut looks = Looks::default();
         loop {
             let manager = &self.settings.field_manager;
-            let applied = target.apply(manager, object.manifest.value(), Mode::Write).await;
-            let is_counted = matches!(object.step, Step::Replace(_))
-                && applied.as_ref().is_err_and(successor::is_only_in_the_way);
-            if !is_counted || !self.look_again(&mut looks).await.unwrap_or_default() {
-                return applied;
+            let error = match target.apply(manager, object.manifest.value(), Mode::Write).await {
+                Ok(applied) => return Ok(applied),
+                Err(error) => error,
+            };
+            let (id, message) = (target.id.clone(), shown(target.id, &error));
+            if !matches!(object.step, Step::Replace(_)) || !successor::is_only_in_the_way(&error) {
+                return Err(Error::Apply { id, message });
+            }
+            if !self.look_again(&mut looks).await.unwrap_or_default() {
+                return Err(Error::ReplaceQuota { id, message });
             }
         }
     }

@@ -91,6 +91,14 @@ pub enum Error {
         /// Message.
         message: String,
     },
+    /// An object with an immutable field is gone, and the quota has no place yet for the one that follows it.
+    #[error("{} immutable field detected, failed to recreate object: {message}", id.subject())]
+    ReplaceQuota {
+        /// The object.
+        id: ObjectId,
+        /// Message.
+        message: String,
+    },
     /// An object with an immutable field was deleted but stays (KS-SSA-53).
     #[error("{} immutable field detected, failed to wait for object to be deleted: {message}", id.subject())]
     ReplaceWait {
@@ -125,7 +133,7 @@ pub enum Error {
 impl Error {
     /// Returns true when the server was still at it, so that another apply may soon succeed.
     pub fn may_pass(&self) -> bool {
-        matches!(self, Self::StageTimeout { .. } | Self::ReplaceWait { .. })
+        matches!(self, Self::StageTimeout { .. } | Self::ReplaceWait { .. } | Self::ReplaceQuota { .. })
     }
 
     /// The error of a dry-run that the server, or the way to it, has refused.

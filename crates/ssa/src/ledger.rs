@@ -204,11 +204,11 @@ impl Ledger {
         }
     }
 
-    /// Records an object as the server has shown it. `desired` is the manifest that it is as asked by; nothing for one about which
-    /// something is still to be done, which the next apply finds.
+    /// Records an object as the server has shown it. `desired` is the hash of the manifest that it now matches; nothing when the next
+    /// apply still has something to change about it.
     pub(crate) fn settle(&self, owner: &Owner, id: &ObjectId, desired: Option<u64>, object: &DynamicObject) {
         let Some(seen) = self.seen(owner, id, &object.metadata, Some(object)) else { return };
-        let (fingerprint, ends_by_itself) = (seen.fingerprint, ends_by_itself(id, object));
+        let (fingerprint, ends_by_itself) = (seen.fingerprint, ends_by_itself(id, object.data.get("spec")));
         let settled = desired.map(|desired| Settled { desired, fingerprint, ends_by_itself });
         let mut state = self.state.lock();
         let old = state.objects.get_of(owner, id).and_then(|old| old.seen.as_ref());
@@ -341,10 +341,10 @@ impl Record {
     }
 }
 
-/// Returns true for a Job that the cluster deletes once it has finished: made anew at once, its work would be done again and again.
-/// The next regular run makes it, as in Flux.
-fn ends_by_itself(id: &ObjectId, object: &DynamicObject) -> bool {
-    let lifetime = object.data.pointer("/spec/ttlSecondsAfterFinished");
+/// Returns true for a Job that the cluster deletes once it has finished (KS-HC-9): made anew at once, its work would be done again and
+/// again. The next regular run makes it, as in Flux. `spec` is that of the object.
+pub fn ends_by_itself(id: &ObjectId, spec: Option<&serde_json::Value>) -> bool {
+    let lifetime = spec.and_then(|spec| spec.get("ttlSecondsAfterFinished"));
     id.group == "batch" && id.kind == "Job" && lifetime.is_some_and(|lifetime| !lifetime.is_null())
 }
 

@@ -52,7 +52,7 @@ pub use id::{ObjectId, ParseIdError};
 pub use identity::Identities;
 pub use ignore::IgnoreRules;
 pub use inventory::{Entry, Record, stale};
-pub use ledger::{Ledger, Notice};
+pub use ledger::{Ledger, Notice, ends_by_itself};
 pub use manifest::{Manifest, ManifestError, MetadataField};
 pub use mapper::{Mapper, Mapping, MappingError};
 pub use order::by_apply_order;

@@ -11,10 +11,21 @@ use serde_json::Value;
 use crate::Manifest;
 use crate::error::status;
 
+/// Objects of which a quota counts the number under their own name.
+const COUNTED: [&str; 7] = [
+    "configmaps",
+    "persistentvolumeclaims",
+    "pods",
+    "replicationcontrollers",
+    "resourcequotas",
+    "secrets",
+    "services",
+];
+
 /// Fields of a Service that only one can have.
 const ADDRESSES: [&str; 3] = ["clusterIP", "clusterIPs", "healthCheckNodePort"];
 
-/// Returns the object without what the one that is there holds and leaves to it.
+/// Returns the new object without the addresses, ports and default that the old one still holds.
 pub(crate) fn beside(manifest: &Manifest, live: &DynamicObject) -> Value {
     let mut value = manifest.value().clone();
     match (manifest.id().group.as_str(), manifest.id().kind.as_str()) {
@@ -57,22 +68,30 @@ fn is_headless(value: &Value) -> bool {
 /// whether the name is taken.
 pub(crate) fn is_only_in_the_way(error: &kube::Error) -> bool {
     status(error).is_some_and(|status| {
-        status.reason == "AlreadyExists" || (status.code == 403 && has_room(&status.message).is_some())
+        status.reason == "AlreadyExists" || (status.code == 403 && lacks_one_place(&status.message))
     })
 }
 
-/// Reads the refusal of a quota; something if the place of one object is all that it lacks. Quotas of amounts, like those of storage, may
-/// lack more than the old object has.
-fn has_room(text: &str) -> Option<()> {
+/// Returns true for the refusal of a quota in which the place of one object is all that is missing, and the old object has that. Of
+/// amounts, like those of storage, and of objects of one class, the new one may need what the old one does not have.
+fn lacks_one_place(text: &str) -> bool {
+    quota(text).is_some_and(|[requested, used, limited]| {
+        requested.iter().all(|(name, count)| {
+            let is_place = name.starts_with("count/") || COUNTED.contains(name);
+            is_place
+                && *count == 1
+                && used.get(name).zip(limited.get(name)).is_some_and(|(used, limit)| used <= limit)
+        })
+    })
+}
+
+/// Reads the refusal of a quota: the counts that are requested, used and allowed.
+fn quota(text: &str) -> Option<[HashMap<&str, u64>; 3]> {
     let (_, text) = text.split_once("exceeded quota: ")?;
     let (_, text) = text.split_once(", requested: ")?;
     let (requested, text) = text.split_once(", used: ")?;
     let (used, limited) = text.split_once(", limited: ")?;
-    let (requested, used, limited) = (counts(requested)?, counts(used)?, counts(limited)?);
-    let fits = |(name, count): (&&str, &u64)| {
-        *count == 1 && used.get(name).zip(limited.get(name)).is_some_and(|(used, limited)| used <= limited)
-    };
-    requested.iter().all(fits).then_some(())
+    Some([counts(requested)?, counts(used)?, counts(limited)?])
 }
 
 fn counts(text: &str) -> Option<HashMap<&str, u64>> {
@@ -130,7 +149,7 @@ mod tests {
     #[case::one_of_two(
         403,
         "Forbidden",
-        "forbidden: exceeded quota: q, requested: a=1,b=1, used: a=1,b=3, limited: a=1,b=2",
+        "forbidden: exceeded quota: q, requested: pods=1,count/pods=1, used: pods=1,count/pods=3, limited: pods=1,count/pods=2",
         false
     )]
     #[case::amount(
@@ -138,6 +157,24 @@ mod tests {
         "Forbidden",
         "forbidden: exceeded quota: q, requested: requests.storage=2Gi, used: requests.storage=1Gi, limited: requests.storage=1Gi",
         false
+    )]
+    #[case::cores(
+        403,
+        "Forbidden",
+        "forbidden: exceeded quota: q, requested: requests.cpu=1, used: requests.cpu=2, limited: requests.cpu=2",
+        false
+    )]
+    #[case::class(
+        403,
+        "Forbidden",
+        "forbidden: exceeded quota: q, requested: gold.storageclass.storage.k8s.io/persistentvolumeclaims=1, used: gold.storageclass.storage.k8s.io/persistentvolumeclaims=2, limited: gold.storageclass.storage.k8s.io/persistentvolumeclaims=2",
+        false
+    )]
+    #[case::own_name(
+        403,
+        "Forbidden",
+        "forbidden: exceeded quota: q, requested: pods=1, used: pods=2, limited: pods=2",
+        true
     )]
     #[case::lowered(
         403,

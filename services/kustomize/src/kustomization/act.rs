@@ -18,7 +18,7 @@ use super::attempt::{Attempt, Done};
 use super::decide::{Plan, interrupted};
 use super::extent::Extent;
 use super::failure::{Class, Failure, reason};
-use super::memory::{Applied, Inputs, Waiting};
+use super::memory::{Applied, Inputs, Unit, Waiting};
 use super::observe::Observed;
 use super::prune_limit::{self, Asked};
 use super::{KustomizationReconciler, change_log, health, rivals};
@@ -108,7 +108,7 @@ impl KustomizationReconciler {
         attempt.enter(run, "Detecting drift");
         refuse_encrypted(&built.manifests)?;
         let Built { manifests, digest, footprint, .. } = built;
-        let short_jobs = health::short_jobs(&manifests);
+        let short_jobs = Arc::new(health::short_jobs(&manifests));
         let Some(changes) = self.apply(run, observed, &session, manifests, extent, attempt).await? else {
             return Ok(Done::Superseded);
         };
@@ -120,11 +120,12 @@ impl KustomizationReconciler {
         self.prune(observed, &session, &changes, attempt).await?;
         killpoint::hit("after-inventory");
         let objects = attempt.inventory.as_ref().map_or(0, Vec::len);
-        self.remember_applied(run, observed, extent, |inputs| Applied {
+        self.remember_applied(run, observed, |inputs| Applied {
             inputs,
             digest,
             footprint: Arc::new(footprint),
             objects,
+            short_jobs: Arc::clone(&short_jobs),
         });
         let targets = health::targets(kustomization, &changes);
         Ok(self.start_check(run, observed, &session, attempt.clone(), targets, short_jobs).await)
@@ -181,9 +182,12 @@ impl KustomizationReconciler {
         attempt: &mut Attempt,
     ) -> Result<Option<ChangeSet>, Failure> {
         let mut settings = self.apply_settings(observed)?;
-        settings.leaves_ended = extent == Extent::Correction || interrupted(observed).is_some();
+        settings.leaves_ended = extent == Extent::Correction
+            || interrupted(observed).is_some()
+            || observed.unit.tries_in_vain > 0;
         if extent == Extent::Full {
             session.ledger().inspect(|ledger| ledger.forget(&settings.owner));
+            self.memory.change(&run.key, Unit::compare_all);
         }
         let record = Record::new(run, observed.known_inventory());
         self.doubt(run, observed);
@@ -257,11 +261,10 @@ impl KustomizationReconciler {
         &self,
         run: &Run<Kustomization>,
         observed: &Observed,
-        extent: Extent,
         applied: impl FnOnce(Inputs) -> Applied,
     ) {
         let Some(inputs) = observed.inputs.clone() else { return };
-        self.memory.change(&run.key, |unit| unit.remember(applied(inputs), extent));
+        self.memory.change(&run.key, |unit| unit.remember(applied(inputs)));
     }
 
     /// Keeps what the next run needs to know of this one.

@@ -138,11 +138,10 @@ pub(crate) fn continued<'o>(observed: &'o Observed, digest: Option<&str>) -> Opt
 /// applied, and a longer one is reported when the time of the check is over (KS-HC-12).
 fn undisturbed(observed: &Observed) -> Option<&Arc<Waiting>> {
     let waiting = observed.unit.waiting.as_ref()?;
-    let own = &observed.kustomization.metadata;
-    let is_same = (own.uid.as_deref().unwrap_or_default(), own.generation.unwrap_or_default())
-        == (&waiting.inputs.uid, waiting.inputs.generation);
     let is_quiet = |cause: &Cause| matches!(cause, Cause::Health | Cause::Timer | Cause::Dependency);
-    let may_wait = observed.inputs.is_none() && is_same && waiting.check.has_time();
+    let may_wait = observed.inputs.is_none()
+        && waiting.inputs.is_of(&observed.kustomization)
+        && waiting.check.has_time();
     (may_wait && observed.causes.iter().all(is_quiet)).then_some(waiting)
 }
 

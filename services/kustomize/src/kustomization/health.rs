@@ -41,7 +41,7 @@ const MAX_QUIET: Duration = Duration::from_secs(30);
 pub(crate) struct Check {
     pub(crate) targets: Vec<ObjectId>,
     /// Jobs that are gone when they are done (KS-HC-9).
-    pub(crate) short_jobs: HashSet<ObjectId>,
+    pub(crate) short_jobs: Arc<HashSet<ObjectId>>,
     pub(crate) started: Instant,
     pub(crate) timeout: Duration,
     /// `healthCheckExprs`
@@ -128,11 +128,7 @@ fn is_itself(kustomization: &Kustomization, target: &ObjectId) -> bool {
 
 /// Jobs with a time to live after they have finished.
 pub(crate) fn short_jobs(manifests: &[Manifest]) -> HashSet<ObjectId> {
-    let short = manifests.iter().filter(|manifest| {
-        manifest.id().group == "batch"
-            && manifest.id().kind == "Job"
-            && manifest.value().pointer("/spec/ttlSecondsAfterFinished").is_some()
-    });
+    let short = manifests.iter().filter(|it| weir_ssa::ends_by_itself(it.id(), it.value().get("spec")));
     short.map(|manifest| manifest.id().clone()).collect()
 }
 
@@ -203,12 +199,12 @@ impl Check {
         left.min(quiet).min(poll.unwrap_or(left))
     }
 
-    /// Returns true when the wait has taken long enough for an event.
     /// Returns true before its time is over.
     pub(crate) fn has_time(&self) -> bool {
         self.started.elapsed() < self.timeout
     }
 
+    /// Returns true when the wait has taken long enough for an event.
     pub(crate) fn is_long(&self) -> bool {
         self.started.elapsed() >= QUIET
     }

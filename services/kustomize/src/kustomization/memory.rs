@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
+use weir_api::Kustomization;
 use weir_runtime::ObjectKey;
 use weir_ssa::{Entry, ObjectId};
 
 use super::attempt::Attempt;
-use super::extent::Extent;
 use super::health::Check;
 use super::inventory;
 use crate::build::Footprint;
@@ -44,6 +44,13 @@ pub(crate) struct Inputs {
 }
 
 impl Inputs {
+    /// Returns true when they are of the Kustomization as it is now.
+    pub(crate) fn is_of(&self, kustomization: &Kustomization) -> bool {
+        let metadata = &kustomization.metadata;
+        (metadata.uid.as_deref().unwrap_or_default(), metadata.generation.unwrap_or_default())
+            == (&*self.uid, self.generation)
+    }
+
     /// Returns true when both are of one generation of one Kustomization.
     pub(crate) fn is_of_same_spec(&self, other: &Self) -> bool {
         (&self.uid, self.generation) == (&other.uid, other.generation)
@@ -60,6 +67,8 @@ pub(crate) struct Applied {
     pub(crate) footprint: Arc<Footprint>,
     /// Number of objects in the inventory.
     pub(crate) objects: usize,
+    /// Jobs among them that are gone when they are done (KS-HC-9).
+    pub(crate) short_jobs: Arc<HashSet<ObjectId>>,
 }
 
 /// A run that waits for health.
@@ -134,12 +143,16 @@ impl Unit {
         self.checked.is_some_and(|checked| checked.elapsed() > FULL_CHECK)
     }
 
+    /// Remembers that everything is compared from here on. What a run that fails has not come to is compared by the next one, since
+    /// nothing is known of it any more.
+    pub(crate) fn compare_all(&mut self) {
+        self.checked = Some(Instant::now());
+    }
+
     /// Remembers an apply that went through. One that is not full trusts the watches, and puts off no full one.
-    pub(crate) fn remember(&mut self, applied: Applied, extent: Extent) {
+    pub(crate) fn remember(&mut self, applied: Applied) {
         self.applied = Some(applied);
-        if extent == Extent::Full || self.checked.is_none() {
-            self.checked = Some(Instant::now());
-        }
+        self.checked.get_or_insert_with(Instant::now);
     }
 
     /// Returns the inventory of a run that waits. The status may not have it yet.
@@ -237,21 +250,29 @@ mod tests {
             keys: 0,
             target: None,
         };
-        Applied { inputs, digest: "sha256:d".into(), footprint: Arc::default(), objects: 0 }
+        Applied {
+            inputs,
+            digest: "sha256:d".into(),
+            footprint: Arc::default(),
+            objects: 0,
+            short_jobs: Arc::default(),
+        }
     }
 
     #[test]
     fn only_full_applies_put_off_the_next_full_one() {
         let mut unit = Unit::default();
         assert!(!unit.is_stale(), "the first apply compares everything");
-        unit.remember(applied(), Extent::Changed);
+        unit.remember(applied());
         assert!(!unit.is_stale());
         unit = Unit::checked_long_ago();
-        for (extent, is_stale) in [(Extent::Changed, true), (Extent::Correction, true), (Extent::Full, false)]
-        {
-            unit.remember(applied(), extent);
-            assert_eq!(unit.is_stale(), is_stale, "{extent:?}");
-        }
+        unit.remember(applied());
+        assert!(unit.is_stale());
+        unit.compare_all();
+        assert!(
+            !unit.is_stale(),
+            "also when the apply fails: the next one knows nothing and compares what is left"
+        );
     }
 
     /// An object that was deleted and made again between two runs is another one.

@@ -44,6 +44,7 @@ pub(crate) fn report(
         Done::Canceled(attempt, trigger) => canceled(draft, &attempt, &trigger),
         Done::Finished(attempt, _) if attempt.is_correction => {
             draft.tell_changes(&attempt);
+            draft.keep_inventory(&attempt);
             draft.outcome(in_between(object))
         }
         Done::Finished(attempt, health) => finished(draft, &attempt, health),

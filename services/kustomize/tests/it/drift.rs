@@ -117,13 +117,29 @@ async fn toolkit_objects_are_put_back_by_the_next_run_and_not_at_once() {
     assert_eq!(url, "https://git.example.com/old");
 }
 
+const SHORT_JOB: &str = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: once}\nspec:\n  ttlSecondsAfterFinished: 60\n  \
+                         template: {spec: {restartPolicy: Never, containers: [{name: c, image: x}]}}\n";
+
+/// KS-HC-9, also for a check that has begun anew because somebody has asked.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_that_ends_by_itself_is_healthy_once_it_is_gone() {
+    let world = World::new().await;
+    world.source("src", 1, &[("job.yaml", SHORT_JOB)]).await;
+    world.kustomization("app", json!({"wait": true})).await;
+    let jobs = world.api("batch/v1", "Job").await;
+    weir_testkit::wait_for(&jobs, "once", "it is applied", PATIENCE, |job| job.is_some()).await.unwrap();
+    let asked = world.requested("app").await;
+    assert_eq!(weir_testkit::condition(&asked, "Ready").unwrap().status, "Unknown");
+    jobs.delete("once", &DeleteParams::foreground()).await.unwrap();
+    world.ready("app").await;
+    assert!(jobs.get_opt("once").await.unwrap().is_none());
+}
+
 /// The cluster deletes such a Job once it has finished. Made anew at once, it would run again and again.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_job_that_ends_by_itself_is_made_anew_by_the_next_run_only() {
     let world = World::new().await;
-    let job = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: once}\nspec:\n  ttlSecondsAfterFinished: 60\n  \
-               template: {spec: {restartPolicy: Never, containers: [{name: c, image: x}]}}\n";
-    world.source("src", 1, &[("job.yaml", job), ("a.yaml", &cm("a", "1"))]).await;
+    world.source("src", 1, &[("job.yaml", SHORT_JOB), ("a.yaml", &cm("a", "1"))]).await;
     world.kustomization("app", json!({})).await;
     world.ready("app").await;
     let jobs = world.api("batch/v1", "Job").await;

@@ -32,9 +32,11 @@ impl KustomizationReconciler {
         };
         attempt.digest = Some(digest);
         let entries = observed.current_inventory();
+        let short_jobs =
+            observed.unit.applied.as_ref().map(|it| Arc::clone(&it.short_jobs)).unwrap_or_default();
         let targets = health::targets_of_inventory(&run.object, &entries);
         attempt.inventory = Some(entries);
-        self.start_check(run, observed, &session, attempt, targets, Default::default()).await
+        self.start_check(run, observed, &session, attempt, targets, short_jobs).await
     }
 
     pub(super) async fn start_check(
@@ -44,7 +46,7 @@ impl KustomizationReconciler {
         session: &Session,
         mut attempt: Attempt,
         targets: Option<Vec<ObjectId>>,
-        mut short_jobs: HashSet<ObjectId>,
+        short_jobs: Arc<HashSet<ObjectId>>,
     ) -> Done {
         let (Some(targets), false, Some(inputs)) = (targets, attempt.is_correction, &observed.inputs) else {
             return Done::Finished(attempt, None);
@@ -56,7 +58,6 @@ impl KustomizationReconciler {
             observed.target.as_ref().map_or(true, |cluster| self.hides_others(cluster, &run.object));
         let owner = self.owner(&run.object);
         let before = continued(observed, attempt.digest.as_deref());
-        short_jobs.extend(before.iter().flat_map(|before| before.check.short_jobs.iter().cloned()));
         let started = attempt.check(before.map(|before| &**before));
         let check = Check { targets, short_jobs, started, timeout, custom, owner, hides_others };
         // A request is handled with the next write of the status; whoever made it reads the conditions then.
