@@ -21,7 +21,11 @@ pub(super) enum Done {
     /// Neither the remote nor the policies have changed.
     Skipped,
     /// All marked values are right at this revision.
-    UpToDate { revision: String },
+    UpToDate {
+        revision: String,
+        /// The commit of an earlier run that came to no end; its refspec is pushed now.
+        recovered: Option<String>,
+    },
     /// A commit was pushed.
     Pushed(Pushed),
 }
@@ -76,11 +80,13 @@ impl Automation {
         let Some(prepared) = self.prepare(work).await? else { return Ok(Attempt::Done(Done::Skipped)) };
         let revision = short(prepared.checkout.revision()).to_owned();
         if prepared.edits.files.is_empty() {
-            if work.owes_refspec || prepared.target.is_unrecorded {
-                let head = prepared.target.base;
+            let Target { base: head, is_unrecorded, .. } = prepared.target;
+            let unrecorded = (is_unrecorded && work.git.refspec.is_some()).then_some(head);
+            if work.owes_refspec || unrecorded.is_some() {
                 self.push_refspec(work, &prepared.checkout, head, head).await?;
             }
-            return Ok(Attempt::Done(Done::UpToDate { revision }));
+            let recovered = unrecorded.map(|commit| commit.to_string());
+            return Ok(Attempt::Done(Done::UpToDate { revision, recovered }));
         }
         let Prepared { checkout, target, edits, message } = prepared;
         let (base, refspec) = (target.base, work.git.refspec.as_ref().map(|refspec| refspec.text.clone()));

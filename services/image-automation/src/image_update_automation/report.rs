@@ -30,9 +30,13 @@ pub(super) fn report(
             let info = event.message.clone();
             match done {
                 Done::Skipped => {}
-                Done::UpToDate { revision } => {
+                Done::UpToDate { revision, recovered } => {
                     status.observed_source_revision = Some(revision);
                     status.observed_policies = selected;
+                    if let Some(commit) = recovered {
+                        status.last_push_commit = Some(commit);
+                        status.last_push_time = Some(condition_time(now));
+                    }
                 }
                 Done::Pushed(pushed) => {
                     status.observed_source_revision = Some(pushed.revision);

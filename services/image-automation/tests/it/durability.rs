@@ -1,7 +1,7 @@
 //! A kill at the worst moment.
 
 use rstest::rstest;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::world::{DEADLINE, World};
 
@@ -19,6 +19,10 @@ async fn killed_after_the_push_it_makes_no_second_commit() {
     let status = world.until_seen("app", "web", "1.0.0").await;
     assert_eq!(status["observedSourceRevision"], format!("main@sha1:{}", repo.head("main").unwrap()));
     assert_eq!(repo.log("main").unwrap().len(), 2);
+}
+
+fn is_ready(condition: &Value) -> bool {
+    condition["type"] == "Ready" && condition["status"] == "True"
 }
 
 /// IU-14: the status of the killed run still says Ready, of the run before.
@@ -45,7 +49,17 @@ async fn killed_after_the_push_it_still_pushes_the_refspec(#[case] branch: &str)
     assert_eq!(repo.head("copy").unwrap(), first);
 
     world.start_again(|_| Vec::new());
-    world.until_seen("app", "web", "1.1.0").await;
+    let status = world.until_seen("app", "web", "1.1.0").await;
     assert_eq!(repo.log(branch).unwrap().len(), 3);
     assert_eq!(repo.head("copy").unwrap(), repo.head(branch).unwrap());
+    assert_eq!(status["lastPushCommit"], repo.head(branch).unwrap());
+
+    // Only once: the destination is other people's afterwards.
+    let human = repo.commit("copy", "human", &[("note.txt", "mine\n")]).unwrap();
+    world.touch("app").await;
+    let ran_at = |status: &Value| status["lastAutomationRunTime"].clone();
+    world.until("app", "another run", |seen| ran_at(seen) != ran_at(&status)).await;
+    let ready = |status: &Value| status["conditions"].as_array().is_some_and(|all| all.iter().any(is_ready));
+    world.until("app", "Ready", ready).await;
+    assert_eq!(repo.head("copy").unwrap(), human);
 }

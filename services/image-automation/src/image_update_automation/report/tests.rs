@@ -40,7 +40,7 @@ fn pushed_without_message() -> Done {
 }
 
 fn up_to_date() -> Done {
-    Done::UpToDate { revision: "main@sha1:abc".into() }
+    Done::UpToDate { revision: "main@sha1:abc".into(), recovered: None }
 }
 
 #[rstest]
