@@ -6,7 +6,7 @@ target := $(or $(CARGO_TARGET_DIR),target)
 # The C library inside: one file that runs on any Linux (docs/adr/0021). Only the link needs the flags, not the libraries.
 static := -C target-feature=+crt-static -C relocation-model=static
 # How no sentence of a comment or document begins.
-opening := (What|Whether|Why|That)
+opening := (What|Whether|Why|That|Who)
 .PHONY: help tools build release dist control-plane test test-flux demo bench bench-build bench-cli bench-images bench-source compare images cluster e2e e2e-long lint
 
 help: ## List the targets.
@@ -78,7 +78,7 @@ lint: ## Check format, comments, lints and licences.
 	@! { grep -rnE --include='*.rs' --include='*.proto' '^\s*//([/!]?|.*[.:?!-]) +$(opening) ' cli crates e2e proto services; \
 	grep -rnE --include='*.yaml' '#(.*[.:?-])? +$(opening) ' deploy; \
 	grep -rnE --include='*.md' '(^|[.:?!*-] +|\*\*)$(opening) ' *.md docs; } | grep . || \
-	{ echo "Sentences begin with a verb or a noun, not with What, Whether, Why or That (CONTRIBUTING.md)."; exit 1; }
+	{ echo "Sentences begin with a verb or a noun, not with What, Whether, Why, That or Who (CONTRIBUTING.md)."; exit 1; }
 	cargo clippy --workspace --all-targets -- -D warnings
 	@if command -v cargo-deny >/dev/null; then cargo deny --log-level error check licenses bans sources; \
 	else echo "cargo-deny is not installed: licences and bans not checked (cargo install cargo-deny)"; fi

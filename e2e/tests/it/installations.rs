@@ -270,7 +270,7 @@ fn no_two_pods_share_a_volume() -> Result<()> {
     Ok(())
 }
 
-/// A builder refuses them a second time, as it does image-update, and does not put them into another namespace.
+/// A build that lists them again fails, instead of making copies without a namespace.
 #[test]
 fn parts_of_the_default_overlay_are_refused_once_more() {
     for component in ["network-policies", "critical-pods-quota"] {
