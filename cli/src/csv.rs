@@ -24,7 +24,9 @@ impl<T: FromStr<Err: Display>> FromStr for Record<T> {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let items = split(text).map_err(|error| error.to_string())?;
-        let parsed = items.iter().map(|item| item.parse().map_err(|error: T::Err| error.to_string()));
+        // As good as not given, like an empty flag.
+        let items = items.iter().filter(|item| !item.is_empty());
+        let parsed = items.map(|item| item.parse().map_err(|error: T::Err| error.to_string()));
         parsed.collect::<Result<_, _>>().map(Self)
     }
 }
@@ -66,21 +68,31 @@ impl Place {
         let lines = |text: &str| text.bytes().filter(|byte| *byte == b'\n').count();
         let record = text.trim_start_matches('\n');
         let read = text.get(..text.len().saturating_sub(rest.len())).unwrap_or(text);
-        let column = read.rsplit('\n').next().unwrap_or_default().len() + 1;
-        Self { start: 1 + lines(text) - lines(record), line: 1 + lines(read), column }
+        // No line begins at the end of the text: the last newline is a part of the line before it.
+        let line = read.strip_suffix('\n').filter(|_| rest.is_empty()).unwrap_or(read);
+        let start_of_line = line.rfind('\n').map_or(0, |newline| newline + 1);
+        let column = read.len() - start_of_line + 1;
+        Self { start: 1 + lines(text) - lines(record), line: 1 + lines(line), column }
     }
 }
 
-/// Splits the first record of a text; an empty text has no items.
+/// Splits the first record of a text; an empty text has no items. Lines end as in Go: with `\n` or `\r\n`, the last one also with `\r`.
 fn split(text: &str) -> Result<Vec<String>, Malformed> {
-    let mut items = Vec::new();
     if text.is_empty() {
-        return Ok(items);
+        return Ok(Vec::new());
     }
-    let mut rest = text.trim_start_matches('\n');
+    let text = text.replace("\r\n", "\n");
+    let text = text.strip_suffix('\r').unwrap_or(&text);
+    let rest = text.trim_start_matches('\n');
     if rest.is_empty() {
         return Err(Malformed::NoRecord);
     }
+    record(text, rest)
+}
+
+/// Splits the record with which `rest` begins, the end of `text`.
+fn record(text: &str, mut rest: &str) -> Result<Vec<String>, Malformed> {
+    let mut items = Vec::new();
     loop {
         let (item, next) = match rest.strip_prefix('"') {
             Some(quoted) => quoted_item(text, quoted)?,
@@ -143,8 +155,19 @@ mod tests {
     #[case("\"a\nb\",c", &["a\nb", "c"])]
     #[case("a,b\nc", &["a", "b"])]
     #[case("\n\na", &["a"])]
+    #[case("\"a\"\r\n", &["a"])]
+    #[case("a,b\r\n", &["a", "b"])]
+    #[case("a,b\r", &["a", "b"])]
+    #[case("\"a\r\nb\"\r", &["a\nb"])]
+    #[case("\r\na", &["a"])]
     fn lists_are_read_as_by_flux(#[case] text: &str, #[case] expected: &[&str]) {
         assert_eq!(split(text).unwrap(), expected);
+    }
+
+    #[test]
+    fn empty_items_are_passed_over() {
+        let records: [Record; 3] = ["latest,", "", ",\"\",x"].map(|text| text.parse().unwrap());
+        assert_eq!(Record::items(&records).collect::<Vec<_>>(), ["latest", "x"]);
     }
 
     #[rstest::rstest]
@@ -159,7 +182,13 @@ mod tests {
         "x,\"a\nb\"c",
         "record on line 1; parse error on line 2, column 2: extraneous or missing \" in quoted-field"
     )]
+    #[case("\"a\n", "parse error on line 1, column 4: extraneous or missing \" in quoted-field")]
+    #[case(
+        "\"a\n\n",
+        "record on line 1; parse error on line 2, column 2: extraneous or missing \" in quoted-field"
+    )]
     #[case("\n", "EOF")]
+    #[case("\r", "EOF")]
     fn broken_lists_are_refused_in_the_words_of_flux(#[case] text: &str, #[case] expected: &str) {
         assert_eq!(split(text).unwrap_err().to_string(), expected);
     }

@@ -37,6 +37,8 @@ pub(crate) struct Kind {
     pub(crate) shortens: bool,
     /// Message that `get` shows for an object that nothing reconciles: it is ready as soon as it exists (CLI-G23).
     pub(crate) static_message: fn(&DynamicObject) -> Option<&'static str>,
+    /// False for kinds that nothing reconciles: their objects are ready, and nothing else.
+    pub(crate) has_conditions: bool,
     /// The verbs that there are for the kind.
     pub(crate) verbs: Verbs,
     /// The kinds that `reconcile --with-source` reconciles first; empty for kinds without that flag (CLI-REC03).

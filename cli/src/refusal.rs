@@ -2,9 +2,11 @@
 
 use std::error::Error as _;
 
-use clap::Error;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Command, CommandFactory, Error};
 use weir_api::ParseDurationError;
+
+use crate::cli::Cli;
 
 /// Returns the text about a command line that is wrong, without usage.
 pub(crate) fn text(refused: &Error) -> String {
@@ -17,9 +19,23 @@ pub(crate) fn text(refused: &Error) -> String {
         Some(line) => {
             // The other tip is that flags may be values, which nobody means who has mistyped one.
             let tip = rendered.lines().find(|line| line.starts_with("  tip:") && line.contains("similar"));
+            let tip = tip.filter(|_| !is_of_another_command(refused));
             line + &tip.map(|tip| format!("\n\n{tip}")).unwrap_or_default()
         }
     }
+}
+
+/// Returns true when the flag that a command does not know is one of another command: nobody has mistyped it, and a flag with a similar
+/// name may do something else (`--username` is the user of a token, `--user` one of the kubeconfig).
+fn is_of_another_command(refused: &Error) -> bool {
+    let Some(ContextValue::String(flag)) = refused.get(ContextKind::InvalidArg) else { return false };
+    flag.strip_prefix("--").is_some_and(|name| has_flag(&Cli::command(), name))
+}
+
+/// Returns true when a command or one below it has a flag.
+fn has_flag(command: &Command, name: &str) -> bool {
+    command.get_arguments().any(|flag| flag.get_long() == Some(name))
+        || command.get_subcommands().any(|below| has_flag(below, name))
 }
 
 /// Returns the words that Flux has for a flag that is not there, or has a value that it does not take.
@@ -59,7 +75,6 @@ mod tests {
     use clap::Parser;
 
     use super::*;
-    use crate::cli::Cli;
 
     #[rstest::rstest]
     #[case("get ks --nope", "unknown flag: --nope")]
@@ -67,6 +82,8 @@ mod tests {
         "get ks --no-headr",
         "unknown flag: --no-headr\n\n  tip: a similar argument exists: '--no-header'"
     )]
+    #[case("bootstrap gitlab --username me", "unknown flag: --username")]
+    #[case("bootstrap gitea --deploy-token-auth", "unknown flag: --deploy-token-auth")]
     #[case("get ks -Z", "unknown shorthand flag: 'Z' in -Z")]
     #[case(
         "get ks --timeout soon",

@@ -24,7 +24,7 @@ mod work_tree;
 use clap::{Args, Subcommand};
 
 use self::flags::BootstrapFlags;
-use self::hosted::Vendor;
+use self::hosted::{Own, Vendor};
 use self::plan::Plan;
 use self::work_tree::WorkTree;
 use crate::cluster::Cluster;
@@ -91,9 +91,9 @@ impl Bootstrap {
     pub(crate) async fn run(self, global: &Global) -> Result<(), Error> {
         match self.home {
             Home::Git(git) => git.run(global).await,
-            Home::Github(flags) => flags.run(Vendor::GitHub, global).await,
+            Home::Github(flags) => flags.run(Vendor::GitHub, Own::default(), global).await,
             Home::Gitlab(flags) => flags.run(global).await,
-            Home::Gitea(flags) => flags.run(Vendor::Gitea, global).await,
+            Home::Gitea(flags) => flags.run(Vendor::Gitea, Own::default(), global).await,
             Home::BitbucketServer(flags) => flags.run(global).await,
         }
     }

@@ -85,7 +85,9 @@ impl Create {
     }
 }
 
-pub(crate) use self::credentials::{Entries, KeyChoice, chosen_key_pair, rsa_bits, ssh_host};
+pub(crate) use self::credentials::{
+    DEFAULT_RSA_BITS, Entries, KeyChoice, chosen_key_pair, rsa_bits, ssh_host,
+};
 pub(crate) use self::recipe::below;
 pub(crate) use self::secret::{Draft, apply_pull_secret, host_keys};
 

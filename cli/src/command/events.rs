@@ -127,7 +127,7 @@ impl Events {
     }
 
     fn types(&self) -> impl Iterator<Item = &str> {
-        Record::items(&self.types).map(String::as_str).filter(|name| !name.is_empty())
+        Record::items(&self.types).map(String::as_str)
     }
 
     fn shows(&self, event: &Event) -> bool {

@@ -1,8 +1,10 @@
 //! Which cluster, and as whom: kubectl's flags over the kubeconfig (cli.md 1.1, CLI-G02).
 
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use clap::Args;
+use http::uri::InvalidUri;
 use kube::Config;
 use kube::config::{ExecInteractiveMode, InClusterError, KubeConfigOptions, Kubeconfig, KubeconfigError};
 use secrecy::{ExposeSecret, SecretString};
@@ -36,7 +38,7 @@ pub(crate) struct ClusterFlags {
     token: Option<SecretString>,
     /// Address of the API server.
     #[arg(long, global = true, hide_short_help = true, value_name = "URL")]
-    server: Option<http::Uri>,
+    server: Option<Address>,
     /// Name that the API server's certificate must have.
     #[arg(long, global = true, hide_short_help = true, value_name = "NAME")]
     tls_server_name: Option<String>,
@@ -88,6 +90,18 @@ pub(crate) struct ClusterFlags {
     pub(crate) asks_nobody: bool,
 }
 
+/// The address of an API server. An empty text is none.
+#[derive(Debug, Clone)]
+struct Address(Option<http::Uri>);
+
+impl FromStr for Address {
+    type Err = InvalidUri;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(Self(if text.is_empty() { None } else { Some(text.parse()?) }))
+    }
+}
+
 impl ClusterFlags {
     /// The kubeconfig; `None` where there is none and the Pod's service account may be used instead.
     pub(crate) fn kubeconfig(&self) -> Result<Option<Kubeconfig>, Error> {
@@ -114,22 +128,30 @@ impl ClusterFlags {
             change(&mut config);
             return Ok(config);
         }
-        let options = KubeConfigOptions {
-            context: self.context.clone(),
-            cluster: self.cluster.clone(),
-            user: self.user.clone(),
-        };
-        let mut config = kubeconfig::config(file, &options, self.server.as_ref(), change)?;
+        let [context, cluster, user] = self.chosen().map(|name| name.map(str::to_owned));
+        let options = KubeConfigOptions { context, cluster, user };
+        let mut config = kubeconfig::config(file, &options, self.server(), change)?;
         if config.proxy_url.is_none() {
             config.proxy_url = client::proxy_of_environment(&config.cluster_url);
         }
         Ok(config)
     }
 
+    /// The names of the context, the cluster and the user that flags give; empty ones are as good as not given.
+    fn chosen(&self) -> [Option<&str>; 3] {
+        [&self.context, &self.cluster, &self.user].map(|name| name.as_deref().filter(|name| !name.is_empty()))
+    }
+
+    fn server(&self) -> Option<&http::Uri> {
+        self.server.as_ref()?.0.as_ref()
+    }
+
     /// Returns true when a flag or the kubeconfig says which cluster is meant, or as whom.
     fn has_choice(&self, file: &Kubeconfig) -> bool {
-        let is_flagged = [&self.context, &self.cluster, &self.user].into_iter().any(Option::is_some);
-        is_flagged || self.server.is_some() || file.current_context.as_ref().is_some_and(|it| !it.is_empty())
+        let is_flagged = self.chosen().iter().any(Option::is_some);
+        is_flagged
+            || self.server().is_some()
+            || file.current_context.as_ref().is_some_and(|it| !it.is_empty())
     }
 
     /// The pace of requests.
@@ -144,28 +166,35 @@ impl ClusterFlags {
 
     /// The address of the API server and the place that names it, for people.
     pub(crate) fn place(&self) -> (String, String) {
-        if let Some(server) = &self.server {
-            return (server.to_string(), "--server".to_owned());
+        let file = self.kubeconfig().ok().flatten();
+        let config = self.config(file.as_ref());
+        let server = config.map(|config| config.cluster_url.to_string()).unwrap_or_default();
+        (server.trim_end_matches('/').to_owned(), self.origin(file.as_ref()))
+    }
+
+    /// Says what names the address of the API server.
+    fn origin(&self, file: Option<&Kubeconfig>) -> String {
+        if self.server().is_some() {
+            return "--server".to_owned();
         }
-        let Ok(Some(file)) = self.kubeconfig() else {
-            return (String::new(), "the Pod's environment".to_owned());
-        };
-        let name = self.context.as_ref().or(file.current_context.as_ref());
-        let context = file.contexts.iter().find(|context| Some(&context.name) == name);
-        let cluster = self.cluster.as_ref().or(context.and_then(|it| Some(&it.context.as_ref()?.cluster)));
-        let cluster = file.clusters.iter().find(|found| Some(&found.name) == cluster);
-        let server = cluster.and_then(|it| it.cluster.as_ref()?.server.clone()).unwrap_or_default();
         let path = match &self.kubeconfig {
             Some(path) => path.display().to_string(),
             None => kubeconfig::places(),
         };
-        (server, format!("context '{}' of {path}", name.map_or("", String::as_str)))
+        let [context, cluster, _] = self.chosen();
+        let current = || file?.current_context.as_deref().filter(|name| !name.is_empty());
+        match (cluster, context.or_else(current)) {
+            (Some(cluster), _) => format!("cluster '{cluster}' of {path}"),
+            (None, Some(context)) => format!("context '{context}' of {path}"),
+            (None, None) => "the Pod's environment".to_owned(),
+        }
     }
 
     /// The namespace that the kubeconfig's context names.
     pub(crate) fn namespace_of_context(&self, kubeconfig: &Kubeconfig) -> Option<String> {
-        let current = self.context.as_ref().or(kubeconfig.current_context.as_ref())?;
-        let context = kubeconfig.contexts.iter().find(|context| context.name == *current)?;
+        let [context, ..] = self.chosen();
+        let current = context.or(kubeconfig.current_context.as_deref())?;
+        let context = kubeconfig.contexts.iter().find(|context| context.name == current)?;
         context.context.as_ref()?.namespace.clone().filter(|namespace| !namespace.is_empty())
     }
 

@@ -127,6 +127,7 @@ pub(crate) static KINDS: [Kind; 15] = [
         words: Words { group: None, one: "alert-provider", many: "alert-providers", short: None },
         columns: &[Name, Ready, Message],
         static_message: |_| Some("Provider is Ready"),
+        has_conditions: false,
         verbs: Verbs::AllButReconcile,
         success: |_| "Provider reconciliation completed".to_owned(),
         ..of::<Provider>()
@@ -136,6 +137,7 @@ pub(crate) static KINDS: [Kind; 15] = [
         words: Words { group: None, one: "alert", many: "alerts", short: None },
         columns: &[Name, Suspended, Ready, Message],
         static_message: |_| Some("Alert is Ready"),
+        has_conditions: false,
         verbs: Verbs::AllButReconcile,
         success: |_| "Alert reconciliation completed".to_owned(),
         ..of::<Alert>()
@@ -175,6 +177,7 @@ const fn of<K: FluxObject>() -> Kind {
         columns: &[],
         shortens: false,
         static_message: |_| None,
+        has_conditions: true,
         verbs: Verbs::All,
         sources: &[],
         success: |_| String::new(),

@@ -67,11 +67,15 @@ async fn flags_lead_to_a_server_without_a_context() {
     let file = Weir::default().with_kubeconfig(&folder.path().join("config"));
     let nothing = Weir::default().with_kubeconfig(Path::new("/dev/null"));
     for (weir, flags, reason) in [
-        (&file, "--cluster=c --user=u", "cannot reach the API server 127.0.0.1:9"),
-        (&file, "--context=x", "cannot reach the API server 127.0.0.1:9"),
-        (&file, "--server=http://127.0.0.1:8", "cannot reach the API server http://127.0.0.1:8/"),
-        (&file, "--server=127.0.0.1:8", "cannot reach the API server 127.0.0.1:8"),
-        (&nothing, "--server=127.0.0.1:8", "cannot reach the API server 127.0.0.1:8"),
+        (&file, "--cluster=c --user=u", "cannot reach the API server http://127.0.0.1:9"),
+        (&file, "--cluster=c", "the address comes from cluster 'c' of "),
+        (&file, "--context=x", "cannot reach the API server http://127.0.0.1:9"),
+        (&file, "--context=x", "the address comes from context 'x' of "),
+        (&file, "--context=x --cluster= --user= --server=", "cannot reach the API server http://127.0.0.1:9"),
+        (&file, "--server=http://127.0.0.1:8", "cannot reach the API server http://127.0.0.1:8"),
+        (&file, "--server=127.0.0.1:8", "cannot reach the API server http://127.0.0.1:8"),
+        (&nothing, "--server=127.0.0.1:8", "cannot reach the API server http://127.0.0.1:8"),
+        (&file, "--context=", "failed to determine current context"),
         (&file, "", "failed to determine current context"),
         (&nothing, "", "no kubeconfig at /dev/null, and not in a Pod"),
         (&file, "--context=x --user=gone", "auth info \"gone\" does not exist"),

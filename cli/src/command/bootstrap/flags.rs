@@ -6,7 +6,7 @@ use weir_api::Duration;
 use weir_runtime::args::Switch;
 
 use super::signing::Signing;
-use crate::command::create::rsa_bits;
+use crate::command::create::{DEFAULT_RSA_BITS, rsa_bits};
 use crate::enumeration;
 use crate::error::Error;
 use crate::given::Given;
@@ -69,7 +69,7 @@ pub(super) struct Key {
     #[arg(long, value_parser = enumeration::CURVE, default_value = "p384")]
     pub(super) ssh_ecdsa_curve: String,
     /// Bits of the RSA key that is made.
-    #[arg(long, default_value = "2048", value_name = "NUMBER", value_parser = rsa_bits)]
+    #[arg(long, default_value = DEFAULT_RSA_BITS, value_name = "NUMBER", value_parser = rsa_bits)]
     pub(super) ssh_rsa_bits: usize,
     /// SSH server, where it has another name than the HTTPS server.
     #[arg(long, value_name = "HOST")]

@@ -29,7 +29,7 @@ use crate::output::progress;
 const PERMISSIONS: [&str; 5] = ["pull", "triage", "push", "maintain", "admin"];
 /// User of tokens in Secrets, and of keys.
 const USER: &str = "git";
-/// Visibility of a repository that has to be made.
+/// The visibility that such a repository gets by default.
 const PRIVATE: &str = "private";
 
 /// The repository at a vendor.
@@ -61,14 +61,11 @@ pub(crate) struct Flags {
     reconcile: bool,
     #[command(flatten)]
     flags: BootstrapFlags,
-    /// The flags that only this vendor has.
-    #[arg(skip)]
-    own: Own,
 }
 
 /// Flags of single vendors, with the values that they have for the others.
 #[derive(Debug, Default)]
-struct Own {
+pub(super) struct Own {
     /// Visibility of a private repository, as GitLab calls it.
     visibility: Option<String>,
     deploy_token_auth: bool,
@@ -81,7 +78,7 @@ struct Own {
 pub(crate) struct GitLab {
     #[command(flatten)]
     flags: Flags,
-    /// Who sees a repository that has to be made.
+    /// Visibility of a repository that has to be made.
     #[arg(long, value_parser = ["public", "internal", "private"], default_value = PRIVATE)]
     visibility: String,
     /// Give the services a deploy token, instead of a key for SSH.
@@ -104,7 +101,7 @@ impl GitLab {
     pub(super) async fn run(self, global: &Global) -> Result<(), Error> {
         let Self { flags, visibility, deploy_token_auth } = self;
         let own = Own { visibility: Some(visibility), deploy_token_auth, ..Own::default() };
-        Flags { own, ..flags }.run(Vendor::GitLab, global).await
+        flags.run(Vendor::GitLab, own, global).await
     }
 }
 
@@ -112,18 +109,18 @@ impl BitbucketServer {
     /// Bootstraps the cluster.
     pub(super) async fn run(self, global: &Global) -> Result<(), Error> {
         let own = Own { username: Some(self.username), ..Own::default() };
-        Flags { own, ..self.flags }.run(Vendor::BitbucketServer, global).await
+        self.flags.run(Vendor::BitbucketServer, own, global).await
     }
 }
 
 impl Flags {
     /// Bootstraps the cluster.
-    pub(super) async fn run(mut self, vendor: Vendor, global: &Global) -> Result<(), Error> {
+    pub(super) async fn run(mut self, vendor: Vendor, own: Own, global: &Global) -> Result<(), Error> {
         self.flags.drop_empty();
         self.hostname.drop_empty();
         self.team.drop_empty();
         let token = token(vendor)?;
-        self.check(vendor)?;
+        self.check(vendor, &own)?;
         let file = self.flags.key.private_key_file.as_deref();
         let signing_key = self.flags.signing.key(Transport { file, passphrase: None })?;
         let cluster = &global.cluster().await?;
@@ -132,8 +129,9 @@ impl Flags {
         let ca = ca.map(|file| input::text_or(file, "unable to read TLS CA file")).transpose()?;
         let http = Profile { ca: ca.clone().map(String::into_bytes), ..Profile::default() };
         let hosted = self.hosted(vendor, &http, &token)?;
-        let (url, is_granted) = self.repository(&hosted).await?;
-        let plan = self.plan(cluster.namespace.clone(), global, hosted, (&url, &token), (http, ca)).await?;
+        let (url, is_granted) = self.repository(&hosted, &own).await?;
+        let namespace = cluster.namespace.clone();
+        let plan = self.plan(namespace, global, hosted, own, (&url, &token), (http, ca)).await?;
         super::run(cluster, &Plan { signing_key, ..plan }).await?;
         if is_granted {
             return Ok(());
@@ -142,7 +140,7 @@ impl Flags {
         Err(Error::Bootstrap(warning.to_owned()))
     }
 
-    fn check(&self, vendor: Vendor) -> Result<(), Error> {
+    fn check(&self, vendor: Vendor, own: &Own) -> Result<(), Error> {
         let refused = |reason: &str| Err(Error::Flags(reason.to_owned()));
         if vendor == Vendor::BitbucketServer && self.hostname.is_none() {
             return refused("invalid hostname \"\"");
@@ -162,7 +160,7 @@ impl Flags {
                 vendor.word()
             )));
         }
-        if self.flags.token_auth && self.own.deploy_token_auth {
+        if self.flags.token_auth && own.deploy_token_auth {
             return refused("--token-auth and --deploy-token-auth cannot be set both.");
         }
         if self.owner.is_empty() || self.repository.is_empty() {
@@ -206,7 +204,7 @@ impl Flags {
     }
 
     /// Finds the repository or makes it, and gives teams access to it. Returns its URL for HTTPS, and true when all teams have access.
-    async fn repository(&self, hosted: &Hosted) -> Result<(String, bool), Error> {
+    async fn repository(&self, hosted: &Hosted, own: &Own) -> Result<(String, bool), Error> {
         progress::action(&format!("connecting to {}", hosted.host));
         let shown = hosted.url();
         let found = hosted.find().await.map_err(|error| {
@@ -214,7 +212,7 @@ impl Flags {
         })?;
         let is_there = found.is_some();
         if !is_there {
-            let visibility = self.own.visibility.as_deref().unwrap_or(PRIVATE);
+            let visibility = own.visibility.as_deref().unwrap_or(PRIVATE);
             let visibility = if self.private { visibility } else { "public" };
             hosted.create(visibility).await.map_err(|error| {
                 Error::Bootstrap(format!("failed to create new Git repository \"{shown}\": {error}"))
@@ -253,20 +251,18 @@ impl Flags {
         namespace: String,
         global: &Global,
         hosted: Hosted,
+        own: Own,
         (url, token): (&str, &SecretString),
         (http, ca): (Profile, Option<String>),
     ) -> Result<Plan, Error> {
         let bad = |error: url::ParseError| Error::Flags(format!("{url}: {error}"));
         let mut remote = Remote::new(url.parse().map_err(bad)?);
-        let username = match &self.own.username {
-            Some(username) if !self.personal => username.clone(),
-            _ => self.owner.clone(),
-        };
+        let username = own.username.filter(|_| !self.personal).unwrap_or_else(|| self.owner.clone());
         remote.credentials = Credentials::Basic { username: username.clone(), password: token.clone() };
         remote.http = http;
         remote.timeout = global.timeout.to_std();
         let git = Git::new(GitConfig::default()).map_err(|error| Error::Bootstrap(error.to_string()))?;
-        let is_over_https = self.flags.token_auth || self.own.deploy_token_auth;
+        let is_over_https = self.flags.token_auth || own.deploy_token_auth;
         let sync_url = match is_over_https {
             true => url.to_owned(),
             false => hosted.ssh_url(self.flags.key.ssh_hostname.as_deref()),
@@ -282,7 +278,7 @@ impl Flags {
                 Entries::from([("username".to_owned(), user.into()), ("password".to_owned(), token.clone())]);
             entries.extend(ca.map(|ca| ("ca.crt".to_owned(), ca.into())));
             SyncCredentials::Given { entries, replaces: true }
-        } else if self.own.deploy_token_auth {
+        } else if own.deploy_token_auth {
             SyncCredentials::DeployToken { hosted, title, ca }
         } else {
             let access = Access::Api { hosted, title, is_writable: self.read_write_key };

@@ -17,7 +17,7 @@ pub(super) fn scheme(text: &str) -> String {
 
 /// Returns true when a URL names a host.
 pub(super) fn has_host(text: &str) -> bool {
-    split_scheme(text).1.strip_prefix("//").is_some_and(|rest| !rest.is_empty() && !rest.starts_with('/'))
+    split_scheme(text).1.strip_prefix("//").is_some_and(|after| !host(after).is_empty())
 }
 
 /// Splits a URL behind its scheme; the scheme is empty where there is none.
@@ -38,11 +38,15 @@ fn refusal(text: &str) -> Option<String> {
         let is_ambiguous = scheme.is_empty() && first.contains(':');
         return is_ambiguous.then(|| "first path segment in URL cannot contain colon".to_owned());
     };
-    let authority = after.split(['/', '?', '#']).next().unwrap_or_default();
-    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
-    let (_, port) = host.rsplit_once(':').filter(|(_, port)| !port.contains(']'))?;
+    let (_, port) = host(after).rsplit_once(':').filter(|(_, port)| !port.contains(']'))?;
     let is_port = port.chars().all(|char| char.is_ascii_digit());
     (!is_port).then(|| format!("invalid port {:?} after host", format!(":{port}")))
+}
+
+/// Returns the host with its port, from the part of a URL behind `//`.
+fn host(text: &str) -> &str {
+    let authority = text.split(['/', '?', '#']).next().unwrap_or_default();
+    authority.rsplit_once('@').map_or(authority, |(_, host)| host)
 }
 
 fn is_scheme(text: &str) -> bool {
@@ -83,6 +87,10 @@ mod tests {
     #[case("HTTPS://h.io/r", "https", true)]
     #[case("https:h.io", "https", false)]
     #[case("https:///r", "https", false)]
+    #[case("https://?a", "https", false)]
+    #[case("https://#a", "https", false)]
+    #[case("https://user@/a", "https", false)]
+    #[case("https://user@h.io/a", "https", true)]
     #[case("a: b", "a", false)]
     #[case("h.io/r", "", false)]
     fn schemes_end_at_a_colon(#[case] text: &str, #[case] expected: &str, #[case] is_of_host: bool) {

@@ -1,6 +1,7 @@
 //! Credentials on the command line, and the entries of Secrets that they become (CLI-CRE02, CLI-SEC01, CLI-SEC04).
 
 use std::collections::BTreeMap;
+use std::num::{IntErrorKind, ParseIntError};
 
 use secrecy::{ExposeSecret, SecretString};
 use url::Url;
@@ -13,7 +14,7 @@ use crate::error::Error;
 use crate::input;
 
 /// Bits of an RSA key where none are given.
-const DEFAULT_RSA_BITS: usize = 2048;
+pub(crate) const DEFAULT_RSA_BITS: &str = "2048";
 /// Fewest bits of an RSA key.
 const MIN_RSA_BITS: usize = 1024;
 /// Most bits of an RSA key: more take minutes to make.
@@ -27,7 +28,7 @@ const ALGORITHM: Flag =
     one_of("ssh-key-algorithm", "", enumeration::KEY_ALGORITHM, "Kind of the key that is made").or("ecdsa");
 const CURVE: Flag =
     one_of("ssh-ecdsa-curve", "", enumeration::CURVE, "Curve of the ECDSA key that is made").or("p384");
-const BITS: Flag = bits("ssh-rsa-bits", "Bits of the RSA key that is made").or("2048");
+const BITS: Flag = bits("ssh-rsa-bits", "Bits of the RSA key that is made").or(DEFAULT_RSA_BITS);
 
 /// A user with a password.
 pub(super) const LOGIN: &[Flag] = &[USERNAME, secret("password", "Password").short('p')];
@@ -96,7 +97,7 @@ pub(super) fn key_pair(flags: &Flags<'_>) -> Result<(Identity, Entries), Error> 
         passphrase: flags.secret("password"),
         algorithm: text("ssh-key-algorithm"),
         curve: text("ssh-ecdsa-curve"),
-        bits: flags.bits("ssh-rsa-bits").unwrap_or(DEFAULT_RSA_BITS),
+        bits: flags.bits("ssh-rsa-bits").unwrap_or_default(),
     })
 }
 
@@ -121,10 +122,15 @@ pub(crate) fn chosen_key_pair(choice: KeyChoice<'_>) -> Result<(Identity, Entrie
 
 /// Reads the bits of an RSA key, in Flux's words.
 pub(crate) fn rsa_bits(text: &str) -> Result<usize, String> {
-    if text.trim().is_empty() {
-        return Ok(DEFAULT_RSA_BITS);
-    }
-    let bits: i64 = text.parse().map_err(|_| format!("strconv.Atoi: parsing {text:?}: invalid syntax"))?;
+    let text = if text.trim().is_empty() { DEFAULT_RSA_BITS } else { text };
+    let refused = |error: ParseIntError| {
+        let reason = match error.kind() {
+            IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => "value out of range",
+            _ => "invalid syntax",
+        };
+        format!("strconv.Atoi: parsing {text:?}: {reason}")
+    };
+    let bits: i64 = text.parse().map_err(refused)?;
     match usize::try_from(bits) {
         Ok(bits) if bits >= MIN_RSA_BITS && bits % 8 == 0 => Ok(bits),
         Ok(bits) if bits >= MIN_RSA_BITS => Err("RSA key bit size must be a multiples of 8".to_owned()),
@@ -190,4 +196,23 @@ pub(super) fn client_certificate(
     weir_http::check_identity([certificate.as_str(), key.expose_secret()].join("\n").as_bytes())
         .map_err(|error| Error::Flags(format!("invalid TLS certificate and key pair: {error}")))?;
     Ok(Some(Entries::from([("tls.crt".to_owned(), certificate.into()), ("tls.key".to_owned(), key)])))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[rstest::rstest]
+    #[case("", Ok(2048))]
+    #[case("4096", Ok(4096))]
+    #[case("many", Err("strconv.Atoi: parsing \"many\": invalid syntax"))]
+    #[case("99999999999999999999", Err("strconv.Atoi: parsing \"99999999999999999999\": value out of range"))]
+    #[case(
+        "-99999999999999999999",
+        Err("strconv.Atoi: parsing \"-99999999999999999999\": value out of range")
+    )]
+    #[case("1023", Err("RSA key bit size must be at least 1024"))]
+    fn bits_are_read_as_by_flux(#[case] text: &str, #[case] expected: Result<usize, &str>) {
+        assert_eq!(rsa_bits(text), expected.map_err(str::to_owned));
+    }
 }

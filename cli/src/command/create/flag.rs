@@ -179,11 +179,11 @@ impl<'a> Flags<'a> {
         self.0.try_get_one::<usize>(name).ok().flatten().copied()
     }
 
-    /// The items of a list; empty ones count as none.
+    /// The items of a list.
     pub(crate) fn list(self, name: &str) -> Vec<&'a str> {
         let given = self.0.try_get_many::<Record>(name).ok().flatten();
         let items = given.into_iter().flatten().flat_map(Record::iter);
-        items.map(String::as_str).filter(|text| !text.is_empty()).collect()
+        items.map(String::as_str).collect()
     }
 }
 

@@ -38,16 +38,17 @@ pub(super) fn of_kind<'a>(
     let known = |kind: &str| kinds.iter().find(|known| known.eq_ignore_ascii_case(kind)).copied();
     let list = kinds.join(", ");
     match (split_kind(text), default) {
+        ((None, _), None) => Err(Error::Flags(format!(
+            "invalid helm chart source '{text}', must be in format <kind>/<name>; the kind is one of: {list}"
+        ))),
+        ((kind, name), _) if split_namespace(name).0.is_empty() => {
+            let kind = kind.map_or("", |kind| known(kind).unwrap_or(kind));
+            Err(Error::Flags(format!("no name given for source of kind '{kind}'")))
+        }
         ((None, name), Some(_)) if kinds.contains(&name) => {
             Err(Error::Flags(format!("no kind specified for source '{name}'")))
         }
         ((None, name), Some(default)) => Ok((default, name)),
-        ((None, _), None) => Err(Error::Flags(format!(
-            "invalid helm chart source '{text}', must be in format <kind>/<name>; the kind is one of: {list}"
-        ))),
-        ((Some(kind), name), _) if split_namespace(name).0.is_empty() => {
-            Err(Error::Flags(format!("no name given for source of kind '{}'", known(kind).unwrap_or(kind))))
-        }
         ((Some(kind), name), _) => known(kind).map(|kind| (kind, name)).ok_or_else(|| {
             Error::Flags(format!("source kind '{kind}' is not supported, must be one of: {list}"))
         }),
@@ -62,4 +63,23 @@ pub(super) fn dependencies(texts: &[&str]) -> Value {
         reference(None, name, namespace)
     };
     texts.iter().map(dependency).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[rstest::rstest]
+    #[case("x", Ok(("GitRepository", "x")))]
+    #[case("bucket/x.ns", Ok(("Bucket", "x.ns")))]
+    #[case(".x", Err("no name given for source of kind ''"))]
+    #[case(".", Err("no name given for source of kind ''"))]
+    #[case("bucket/.x", Err("no name given for source of kind 'Bucket'"))]
+    #[case("bucket/", Err("no name given for source of kind 'Bucket'"))]
+    #[case("Bucket", Err("no kind specified for source 'Bucket'"))]
+    #[case("other/x", Err("source kind 'other' is not supported, must be one of: GitRepository, Bucket"))]
+    fn sources_have_a_kind_and_a_name(#[case] text: &str, #[case] expected: Result<(&str, &str), &str>) {
+        let read = of_kind(text, &["GitRepository", "Bucket"], Some("GitRepository"));
+        assert_eq!(read.map_err(|error| error.to_string()), expected.map_err(str::to_owned));
+    }
 }

@@ -25,11 +25,10 @@ impl StatusSelector {
         Ok(Self { type_: type_.to_owned(), status: status.to_owned(), negated })
     }
 
-    /// Returns true when an object has the condition, or for `!=` has it not. Alerts and Providers, which
-    /// have no conditions, are ready and nothing else.
+    /// Returns true when an object has the condition, or for `!=` has it not.
     pub(super) fn matches(&self, kind: &Kind, object: &DynamicObject) -> bool {
         let has_it = match condition(object, &self.type_) {
-            _ if matches!(kind.name, "Alert" | "Provider") => {
+            _ if !kind.has_conditions => {
                 self.type_.eq_ignore_ascii_case("ready") && self.status.eq_ignore_ascii_case("true")
             }
             Some((status, _)) => status.eq_ignore_ascii_case(&self.status),

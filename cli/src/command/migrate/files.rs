@@ -135,7 +135,7 @@ impl Flags {
 
     /// Ends of names; an empty one, which every name has, is left out.
     fn extensions(&self) -> impl Iterator<Item = &str> {
-        Record::items(&self.extensions).map(String::as_str).filter(|end| !end.is_empty())
+        Record::items(&self.extensions).map(String::as_str)
     }
 }
 

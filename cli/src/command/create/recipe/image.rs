@@ -22,28 +22,30 @@ pub(super) static REPOSITORY: Recipe = Recipe {
             duration("scan-timeout", "/timeout", "Longest time of one scan"),
         ],
     ],
-    complete: |flags, _| {
-        let image = required(flags, "image", "an image repository (--image) is required")?;
-        let is_registry = |part: &str| part == "localhost" || part.contains(['.', ':']);
-        let path =
-            image.split_once('/').filter(|(host, _)| is_registry(host)).map_or(image, |(_, path)| path);
-        if !REPOSITORY_LENGTH.contains(&path.chars().count()) {
-            return refuse(format!(
-                "unable to parse image value: repository must be between {} and {} characters in length: {path}",
-                REPOSITORY_LENGTH.start(),
-                REPOSITORY_LENGTH.end()
-            ));
-        }
-        let is_allowed = |char: char| matches!(char, 'a'..='z' | '0'..='9' | '_' | '-' | '.' | '/');
-        if !path.chars().all(is_allowed) {
-            return refuse(format!(
-                "unable to parse image value: repository can only contain the characters \
-                 `abcdefghijklmnopqrstuvwxyz0123456789_-./`: {path}"
-            ));
-        }
-        Ok(())
-    },
+    complete: |flags, _| check_image(required(flags, "image", "an image repository (--image) is required")?),
 };
+
+/// Refuses names of images that Flux refuses.
+fn check_image(image: &str) -> Result<(), Error> {
+    // As in Flux, `localhost` without a port is a part of the path.
+    let is_registry = |part: &str| part.contains(['.', ':']);
+    let path = image.split_once('/').filter(|(host, _)| is_registry(host)).map_or(image, |(_, path)| path);
+    if !REPOSITORY_LENGTH.contains(&path.chars().count()) {
+        return refuse(format!(
+            "unable to parse image value: repository must be between {} and {} characters in length: {path}",
+            REPOSITORY_LENGTH.start(),
+            REPOSITORY_LENGTH.end()
+        ));
+    }
+    let is_allowed = |char: char| matches!(char, 'a'..='z' | '0'..='9' | '_' | '-' | '.' | '/');
+    if !path.chars().all(is_allowed) {
+        return refuse(format!(
+            "unable to parse image value: repository can only contain the characters \
+                 `abcdefghijklmnopqrstuvwxyz0123456789_-./`: {path}"
+        ));
+    }
+    Ok(())
+}
 
 pub(super) static POLICY: Recipe = Recipe {
     kind: "ImagePolicy",
@@ -206,6 +208,17 @@ mod tests {
     #[case("v${ts}-$1.$$x", &["ts", "1"])]
     fn groups_are_found_in_templates(#[case] template: &str, #[case] expected: &[&str]) {
         assert_eq!(groups(template).unwrap(), expected);
+    }
+
+    #[rstest::rstest]
+    #[case("localhost/x", None)]
+    #[case("localhost:5000/x", Some("must be between 2 and 255 characters in length: x"))]
+    #[case("ghcr.io/org/App", Some("can only contain the characters"))]
+    fn images_are_named_as_in_flux(#[case] image: &str, #[case] refusal: Option<&str>) {
+        match (check_image(image), refusal) {
+            (result, None) => result.unwrap(),
+            (result, Some(reason)) => assert!(result.unwrap_err().to_string().contains(reason)),
+        }
     }
 
     #[rstest::rstest]
