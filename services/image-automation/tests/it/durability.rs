@@ -57,8 +57,7 @@ async fn killed_after_the_push_it_still_pushes_the_refspec(#[case] branch: &str)
     // Only once: the destination is other people's afterwards.
     let human = repo.commit("copy", "human", &[("note.txt", "mine\n")]).unwrap();
     world.touch("app").await;
-    let ran_at = |status: &Value| status["lastAutomationRunTime"].clone();
-    world.until("app", "another run", |seen| ran_at(seen) != ran_at(&status)).await;
+    world.until("app", "another run", |status| status["lastHandledReconcileAt"].is_string()).await;
     let ready = |status: &Value| status["conditions"].as_array().is_some_and(|all| all.iter().any(is_ready));
     world.until("app", "Ready", ready).await;
     assert_eq!(repo.head("copy").unwrap(), human);
