@@ -143,8 +143,8 @@ impl Unit {
         self.checked.is_some_and(|checked| checked.elapsed() > FULL_CHECK)
     }
 
-    /// Remembers that everything is compared from here on. What a run that fails has not come to is compared by the next one, since
-    /// nothing is known of it any more.
+    /// Remembers that everything is compared from here on. A run that fails before its end leaves the rest to the next one, which knows
+    /// nothing of it any more.
     pub(crate) fn compare_all(&mut self) {
         self.checked = Some(Instant::now());
     }
