@@ -1,5 +1,9 @@
 //! `weir bootstrap github|gitlab|gitea|bitbucket-server` against stand-ins of their APIs (CLI-BST02, CLI-BST05).
 
+use std::time::Duration;
+
+use kube::api::{DynamicObject, Patch, PatchParams};
+use serde_json::json;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use weir_testkit::{Folder, SshGitServer};
 
@@ -7,6 +11,9 @@ use crate::bootstrap::{Home, PATH, shown};
 use crate::nodes::with_nodes;
 use crate::vendor::StandIn;
 use crate::weir::Weir;
+
+/// Time for one step of a bootstrap.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Each vendor: its word, the variable with the token, the flag for teams, and the path of the repository in Git.
 const VENDORS: [(&str, &str, &str, &str); 4] = [
@@ -42,6 +49,40 @@ async fn repositories_are_made_and_applied_with_a_token() {
         }
     }
     insta::assert_snapshot!(all);
+}
+
+/// A run of the Kustomization that follows another repository may be under way, and put the old address back.
+#[tokio::test]
+async fn a_cluster_moves_to_another_repository_whoever_is_at_it_still() {
+    let home = Home::start().await;
+    let weir = home.weir().with_env("GITHUB_TOKEN", "secret");
+    let stand_ins = [StandIn::start().await, StandIn::start().await];
+    let bootstrap = async |stand_in: &StandIn| {
+        stand_in.git().repo("org/fleet").unwrap();
+        home.folder.write("ca.crt", stand_in.ca()).unwrap();
+        let host = stand_in.host();
+        let line = format!(
+            "bootstrap github --hostname {host} --owner org --repository fleet --token-auth --ca-file ca.crt {PATH}"
+        );
+        let transcript = with_nodes(&home.plane, weir.transcript(&[&line])).await;
+        assert!(
+            transcript.contains("all components are healthy") && !transcript.contains("exit status"),
+            "{transcript}"
+        );
+    };
+    bootstrap(&stand_ins[0]).await;
+    let sources =
+        home.plane.api("source.toolkit.fluxcd.io/v1", "GitRepository", "flux-system").await.unwrap();
+    let [old, new] = stand_ins.each_ref().map(|it| format!("https://{}/org/fleet.git", it.host()));
+    let put_back = async {
+        let is_moved =
+            |found: Option<&DynamicObject>| found.is_some_and(|found| found.data["spec"]["url"] == new);
+        weir_testkit::wait_for(&sources, "flux-system", "it is moved", PATIENCE, is_moved).await.unwrap();
+        let address = Patch::Merge(json!({"spec": {"url": old}}));
+        sources.patch("flux-system", &PatchParams::default(), &address).await.unwrap();
+    };
+    tokio::join!(bootstrap(&stand_ins[1]), put_back);
+    assert_eq!(sources.get("flux-system").await.unwrap().data["spec"]["url"], new);
 }
 
 /// With a key: it is given access by the API, and by the next run again only if the Secret is gone.

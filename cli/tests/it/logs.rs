@@ -91,7 +91,8 @@ impl Installation {
             "-A --name PODINFO",
             "--kind Kustomization --name apps",
             "-n elsewhere",
-            "-A --follow",
+            // Lines of several Pods come as they are read.
+            "-A --follow --kind GitRepository",
             "-A --tail 5 --since 90s",
             "-A --since-time 2023-08-16T09:36:43Z",
             "--since-time soon",

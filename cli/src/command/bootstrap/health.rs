@@ -1,5 +1,6 @@
 //! The proof that the cluster follows the repository now (CLI-BST08, CLI-BST09).
 
+use std::pin::pin;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -7,6 +8,7 @@ use kube::api::DynamicObject;
 use serde_json::Value;
 
 use super::plan::Plan;
+use super::sync;
 use super::work_tree::WorkTree;
 use crate::cluster::Cluster;
 use crate::deployment;
@@ -18,6 +20,9 @@ use crate::readiness::Wait;
 /// The objects that have to see the newest commit: kind, and the field with the revision.
 const FOLLOWERS: [(&str, &str); 2] =
     [("gitrepository", "/status/artifact/revision"), ("kustomization", "/status/lastAttemptedRevision")];
+
+/// Times that the objects are applied again because those of another repository were put back. One run may be at it, and one may follow.
+const MAX_REPEATS: usize = 3;
 
 /// Time for services that work to take over a commit; they need a second or two.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -32,7 +37,7 @@ pub(super) async fn report(cluster: &Cluster, plan: &Plan, tree: &WorkTree) -> R
             "waiting for {0} \"{1}/{1}\" to be reconciled",
             kind.name, plan.namespace
         ));
-        match follows(cluster, plan, kind, field, &revision).await {
+        match stays(cluster, plan, tree, follows(cluster, plan, kind, field, &revision)).await {
             Ok(()) => progress::success(&format!("{} reconciled successfully", kind.name)),
             Err(reason) => {
                 progress::failure(&reason);
@@ -49,6 +54,36 @@ pub(super) async fn report(cluster: &Cluster, plan: &Plan, tree: &WorkTree) -> R
         [] => Ok(()),
         [only] => Err(failed(1, only)),
         several => Err(failed(several.len(), &format!("[{}]", several.join(", ")))),
+    }
+}
+
+/// Waits, and applies the objects again where a run that was at it for the repository of before puts the old ones back.
+async fn stays(
+    cluster: &Cluster,
+    plan: &Plan,
+    tree: &WorkTree,
+    followed: impl Future<Output = Result<(), String>>,
+) -> Result<(), String> {
+    let mut followed = pin!(followed);
+    for _ in 0..MAX_REPEATS {
+        tokio::select! {
+            found = &mut followed => return found,
+            () = moved_back(cluster, plan) => {
+                sync::apply_to(cluster, plan, tree).await.map_err(|error| error.to_string())?;
+            }
+        }
+    }
+    followed.await
+}
+
+/// Ends when the source in the cluster is another one than that of this run.
+async fn moved_back(cluster: &Cluster, plan: &Plan) {
+    let Some(kind) = Kind::find("gitrepository") else { return std::future::pending().await };
+    let is_moved = |object: &DynamicObject, _| if is_of(object, plan) { Wait::GoesOn } else { Wait::Over };
+    let waited = cluster.in_namespace(&plan.namespace).wait(kind, &plan.namespace, is_moved).await;
+    // Whoever waits for the source as well says what is wrong with it.
+    if waited.is_err() {
+        std::future::pending().await
     }
 }
 
@@ -73,11 +108,13 @@ pub(super) async fn give_way(cluster: &Cluster, plan: &Plan, tree: &WorkTree) {
 async fn reads(cluster: &Cluster, plan: &Plan) -> bool {
     let Some(kind) = Kind::find("gitrepository") else { return false };
     let found = cluster.in_namespace(&plan.namespace).get(kind, &plan.namespace).await;
-    let is_same = |object: &DynamicObject| {
-        (text(object, "/spec/url"), text(object, "/spec/ref/branch"))
-            == (plan.sync_url.clone(), plan.flags.branch.clone())
-    };
-    found.is_ok_and(|object| is_same(&object))
+    found.is_ok_and(|object| is_of(&object, plan))
+}
+
+/// Returns true for the source of this run: the repository and its branch.
+fn is_of(source: &DynamicObject, plan: &Plan) -> bool {
+    (text(source, "/spec/url"), text(source, "/spec/ref/branch"))
+        == (plan.sync_url.clone(), plan.flags.branch.clone())
 }
 
 fn newest(plan: &Plan, tree: &WorkTree) -> String {

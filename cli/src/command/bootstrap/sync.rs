@@ -35,9 +35,14 @@ pub(super) async fn reconcile(cluster: &Cluster, plan: &Plan, tree: &mut WorkTre
     }
     health::give_way(cluster, plan, tree).await;
     progress::action("applying sync manifests");
-    apply::apply(cluster, &tree.build(&plan.folder())?, |_| {}).await?;
+    apply_to(cluster, plan, tree).await?;
     progress::success("reconciled sync configuration");
     Ok(())
+}
+
+/// Applies the objects as they are in the repository.
+pub(super) async fn apply_to(cluster: &Cluster, plan: &Plan, tree: &WorkTree) -> Result<(), Error> {
+    apply::apply(cluster, &tree.build(&plan.folder())?, |_| {}).await
 }
 
 /// Refuses to move a cluster to another directory: what the old one holds would be deleted.

@@ -11,12 +11,15 @@ use aws_smithy_runtime_api::client::result::ConnectorError;
 use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use aws_smithy_types::body::SdkBody;
 use reqwest::{Client, Method};
-use url::Url;
+use url::{Host, Url};
 
 use crate::rest;
 
 /// Bytes of an answer of the services that issue credentials.
 const MAX_ANSWER: usize = 1 << 20;
+
+/// Beginning of the addresses of version 6 at which Amazon's machines have their services.
+const AMAZONS: [u16; 2] = [0xfd00, 0x0ec2];
 
 /// A client of ours as the SDK's.
 #[derive(Debug, Clone)]
@@ -75,13 +78,23 @@ async fn send(client: &Client, request: HttpRequest) -> Result<HttpResponse, Con
     Ok(answer)
 }
 
-/// The client for a request. Amazon's services speak TLS. Those of the machine do not: they give out its keys for the Pod's token,
-/// and an object's proxy, which is a tenant's, would read both.
+/// The client for a request. The services of the machine give out its keys for the Pod's token, in plain text: an object's proxy, which
+/// is a tenant's, would read both.
 fn way(client: &Client, url: &Url) -> Result<Client, ConnectorError> {
-    if url.scheme() == "https" {
+    if url.scheme() == "https" || !is_of_machine(url) {
         return Ok(client.clone());
     }
     rest::machine_client().map_err(|error| ConnectorError::other(error.into(), None))
+}
+
+/// Returns true for addresses that lead to this machine only. The SDK lets the Pod's token go in plain text to no others.
+fn is_of_machine(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Domain(name)) => name == "localhost",
+        Some(Host::Ipv4(address)) => address.is_loopback() || address.is_link_local(),
+        Some(Host::Ipv6(address)) => address.is_loopback() || address.segments().starts_with(&AMAZONS),
+        None => false,
+    }
 }
 
 #[cfg(test)]
@@ -94,6 +107,19 @@ mod tests {
     use weir_testkit::{Proxy, Server};
 
     use super::*;
+
+    #[rstest::rstest]
+    #[case("http://169.254.170.23/v1/credentials", true)]
+    #[case("http://169.254.169.254/latest", true)]
+    #[case("http://[fd00:ec2::23]/v1/credentials", true)]
+    #[case("http://localhost:1338/", true)]
+    #[case("http://127.0.0.1/", true)]
+    #[case("http://sts.example.org/", false)]
+    #[case("http://10.0.0.1/", false)]
+    #[case("http://[fd00::1]/", false)]
+    fn addresses_of_the_machine(#[case] url: &str, #[case] expected: bool) {
+        assert_eq!(is_of_machine(&url.parse().unwrap()), expected);
+    }
 
     /// SRC-SCK-7: the agent of EKS is asked with the Pod's token, in plain text.
     #[tokio::test]
