@@ -160,7 +160,9 @@ fn failed(
         reason::HEALTH_CHECK_FAILED => {
             draft.set(HEALTHY, Status::False, failure.reason, &failure.message);
             let since = attempt.checked_since.unwrap_or(attempt.started);
-            format!("health check failed after {}: {}", text(since.elapsed()), failure.message)
+            // People read milliseconds at the least.
+            let took = since.elapsed().max(Duration::from_millis(1));
+            format!("health check failed after {}: {}", text(took), failure.message)
         }
         _ => failure.message.clone(),
     };
