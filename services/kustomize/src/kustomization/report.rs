@@ -160,8 +160,7 @@ fn failed(
         reason::HEALTH_CHECK_FAILED => {
             draft.set(HEALTHY, Status::False, failure.reason, &failure.message);
             let since = attempt.checked_since.unwrap_or(attempt.started);
-            // People read milliseconds at the least.
-            let took = since.elapsed().max(Duration::from_millis(1));
+            let took = in_milliseconds(since.elapsed());
             format!("health check failed after {}: {}", text(took), failure.message)
         }
         _ => failure.message.clone(),
@@ -365,7 +364,7 @@ impl<'a> Draft<'a> {
     }
 }
 
-/// Rounds up: a check that finds all as it should be takes microseconds, which tell nobody anything.
+/// Rounds up: a check that ends at once takes microseconds, which tell nobody anything.
 fn in_milliseconds(took: Duration) -> Duration {
     let milliseconds = took.as_nanos().div_ceil(1_000_000);
     Duration::from_millis(u64::try_from(milliseconds).unwrap_or(u64::MAX))
