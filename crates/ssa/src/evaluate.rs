@@ -198,7 +198,7 @@ impl Applier<'_> {
         let owner = &self.settings.owner;
         if let Some((ledger, watches)) = &self.session.watched {
             watches.ensure(target.mapping);
-            ledger.expect(owner, target.id);
+            ledger.make_room(owner, target.id);
         }
         let live = match target.get().await {
             Ok(Some(live)) => live,

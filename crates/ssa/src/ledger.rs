@@ -190,17 +190,15 @@ impl Ledger {
         if state.objects.get_of(owner, id).is_some() {
             state.objects.get_mut(id).into_iter().for_each(|record| record.settled = None);
         } else {
-            let touched = Instant::now();
-            state.objects.insert(owner, id, |owner| Record { owner, settled: None, seen: None, touched });
+            state.objects.insert(owner, id, Record::unknown);
         }
     }
 
     /// Makes room for an object that is about to be read, so that no watch event about it is missed.
-    pub(crate) fn expect(&self, owner: &Owner, id: &ObjectId) {
+    pub(crate) fn make_room(&self, owner: &Owner, id: &ObjectId) {
         let mut state = self.state.lock();
         if state.objects.get(id).is_none() {
-            let touched = Instant::now();
-            state.objects.insert(owner, id, |owner| Record { owner, settled: None, seen: None, touched });
+            state.objects.insert(owner, id, Record::unknown);
         }
     }
 
@@ -331,6 +329,11 @@ impl Record {
     fn has_ended(&self, desired: u64) -> bool {
         let is_gone = self.seen.as_ref().is_none_or(|seen| seen.is_going);
         is_gone && self.settled.is_some_and(|settled| settled.ends_by_itself && settled.desired == desired)
+    }
+
+    /// Of an object that nothing is known of yet.
+    fn unknown(owner: Arc<Owner>) -> Self {
+        Self { owner, settled: None, seen: None, touched: Instant::now() }
     }
 
     /// The object as its owner has left it, if nothing has touched it since.

@@ -108,7 +108,7 @@ async fn amazon_names_its_buckets() {
     assert_eq!(*clouds.asked.lock(), [format!("HEAD {host}/"), format!("GET {host}/")]);
 }
 
-/// Where the name of the endpoint holds the region, nobody is asked for it; else the refusal of the question names it too.
+/// Nobody is asked for the region when the endpoint's name holds it; else the refusal of the question names it too.
 #[rstest]
 #[case("s3.eu-west-1.amazonaws.com", &[])]
 #[case("s3.amazonaws.com", &["GET apps.s3.amazonaws.com/"])]

@@ -65,13 +65,10 @@ impl Records {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Instant;
-
     use super::*;
 
     fn put(records: &mut Records, owner: &Owner, id: &ObjectId) {
-        let touched = Instant::now();
-        records.insert(owner, id, |owner| Record { owner, settled: None, seen: None, touched });
+        records.insert(owner, id, Record::unknown);
     }
 
     #[test]

@@ -219,16 +219,16 @@ fn jobs_that_end_by_themselves_are_no_drift(
 #[test]
 fn event_that_comes_while_an_object_is_read_is_kept() {
     let (ledger, notices) = ledger();
-    ledger.expect(&owner("app"), &id());
+    ledger.make_room(&owner("app"), &id());
     assert_eq!(ledger.assessment(&owner("app"), &id()), None, "nobody has seen it");
     let event = object("6", "b", Value::Null);
     ledger.saw(&id(), &event.metadata, Some(&event));
     ledger.settle(&owner("app"), &id(), Some(1), &object("5", "a", Value::Null));
     assert_eq!(*notices.lock(), [("app".to_owned(), Notice::Drift)]);
-    ledger.expect(&owner("thief"), &id());
+    ledger.make_room(&owner("thief"), &id());
     assert_eq!(ledger.trust(&owner("app"), &id(), 1), Trust::None);
     ledger.settle(&owner("app"), &id(), Some(1), &object("7", "a", Value::Null));
-    ledger.expect(&owner("app"), &id());
+    ledger.make_room(&owner("app"), &id());
     assert_eq!(ledger.trust(&owner("app"), &id(), 1), Trust::Settled, "what is known stays");
 }
 

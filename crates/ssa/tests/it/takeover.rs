@@ -57,9 +57,8 @@ async fn an_object_that_changes_before_it_is_taken_over_is_evaluated_anew() {
     assert_eq!(managers(&live), [pair("hand", "Update"), pair("kustomize-controller", "Apply")]);
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn merge_keeps_what_kubectl_has_added() {
-    let world = World::new().await;
+/// Applies a ConfigMap that is to be merged, lets kubectl add a value, and forgets what is known of it. Returns the manifest.
+async fn merged_with_an_edit(world: &World) -> Value {
     let mut merged = world.cm("a", "1");
     merged["metadata"]["annotations"] = json!({"kustomize.toolkit.fluxcd.io/ssa": "merge"});
     world.apply(std::slice::from_ref(&merged)).await.unwrap();
@@ -67,6 +66,13 @@ async fn merge_keeps_what_kubectl_has_added() {
     let edit = Patch::Merge(json!({"data": {"extra": "x"}}));
     api.patch("a", &PatchParams::apply("kubectl-edit"), &edit).await.unwrap();
     world.ledger.forget(&world.owner());
+    merged
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn merge_keeps_what_kubectl_has_added() {
+    let world = World::new().await;
+    let merged = merged_with_an_edit(&world).await;
     assert_eq!(world.apply(&[merged]).await.unwrap().changed_lines(), "");
     let live = world.config_map("a").await.unwrap();
     assert_eq!(live.data["data"], json!({"k": "1", "extra": "x"}));
@@ -76,13 +82,7 @@ async fn merge_keeps_what_kubectl_has_added() {
 #[tokio::test(flavor = "multi_thread")]
 async fn fields_of_kubectl_are_taken_over_once_merge_is_dropped() {
     let world = World::new().await;
-    let mut merged = world.cm("a", "1");
-    merged["metadata"]["annotations"] = json!({"kustomize.toolkit.fluxcd.io/ssa": "merge"});
-    world.apply(std::slice::from_ref(&merged)).await.unwrap();
-    let api = world.api("v1", "ConfigMap").await;
-    let edit = Patch::Merge(json!({"data": {"extra": "x"}}));
-    api.patch("a", &PatchParams::apply("kubectl-edit"), &edit).await.unwrap();
-    world.ledger.forget(&world.owner());
+    let merged = merged_with_an_edit(&world).await;
     let changes = world.apply(&[merged]).await.unwrap();
     world.proved(&changes).await;
     for expected in [json!({"k": "1", "extra": "x"}), json!({"k": "1"})] {

@@ -26,7 +26,7 @@ const ACCOUNT: &str = "weir.blob.core.windows.net";
 
 /// The stand-in; it ends with its handle.
 struct StandIn {
-    /// Where it is without the proxy.
+    /// Its address without the proxy.
     base: String,
     asked: Asked,
     proxy: Proxy,
