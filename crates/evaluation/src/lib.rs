@@ -15,7 +15,7 @@ static PLACES: Semaphore = Semaphore::const_new(AT_ONCE);
 /// Evaluates on a thread of its own.
 ///
 /// # Errors
-/// Words for people, when it takes too long or has failed. The thread goes on until it is done, which nobody waits for.
+/// Words for people, when it takes too long or has failed. Nobody waits for the thread then, whose loops end by themselves (weir-expression).
 pub async fn evaluated<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, String> {
     let evaluating = async {
         let place = PLACES.acquire().await.map_err(|_| "the service stops".to_owned())?;

@@ -8,15 +8,18 @@
 
 mod bounds;
 mod functions;
+mod interrupt;
 mod types;
 mod value;
 mod words;
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use cel::{Context, Env, Program, Value, extensions};
+use cel::{Context, Env, IdedExpr, Program, Value, extensions};
 use serde_json::Value as Json;
 
+use self::interrupt::{Time, interruptible};
 pub use self::types::Type;
 pub use self::value::Numbers;
 
@@ -57,11 +60,14 @@ pub enum ExpressionError {
     },
 }
 
+/// Time for one evaluation. Usual ones take less than a millisecond.
+const TIME: Duration = Duration::from_secs(5);
+
 /// A compiled expression; cheap to clone.
 #[derive(Clone)]
 pub struct Expression {
     text: Arc<str>,
-    program: Arc<Program>,
+    tree: Arc<IdedExpr>,
     environment: Arc<Env>,
     numbers: Numbers,
 }
@@ -113,11 +119,11 @@ impl Expression {
             let program = environment.compile(text).map_err(|errors| types::syntax_errors(text, &errors))?;
             bounds::check_loops(program.expression())?;
             let got = infer(&program)?;
-            Ok((program, environment, got))
+            Ok((interruptible(program.expression()), environment, got))
         });
-        let (program, environment, got) = compiled.and_then(|result| result).map_err(parse)?;
-        let (program, environment) = (Arc::new(program), Arc::new(environment));
-        Ok((Self { text: text.into(), program, environment, numbers: Numbers::Doubles }, got))
+        let (tree, environment, got) = compiled.and_then(|result| result).map_err(parse)?;
+        let (tree, environment) = (Arc::new(tree), Arc::new(environment));
+        Ok((Self { text: text.into(), tree, environment, numbers: Numbers::Doubles }, got))
     }
 
     /// Evaluates a condition.
@@ -152,12 +158,28 @@ impl Expression {
     }
 
     fn evaluate(&self, variables: &[(&str, &Json)]) -> Result<Value, ExpressionError> {
+        let start = Instant::now();
+        self.evaluate_while(variables, || start.elapsed() < TIME)
+    }
+
+    /// Evaluates for as long as there is time; each turn of a loop asks.
+    fn evaluate_while(
+        &self,
+        variables: &[(&str, &Json)],
+        has_time: impl Fn() -> bool + Send + Sync,
+    ) -> Result<Value, ExpressionError> {
+        let time = Time::new(has_time);
         let evaluated = bounds::on_deep_stack(|| {
             let mut context = Context::with_env(self.environment.clone());
+            context.set_variable_resolver(&time);
             for (name, json) in variables {
                 context.add_variable_from_value(*name, value::of_json(json, self.numbers)?);
             }
-            self.program.execute(&context).map_err(|error| words::of_go(&error, &self.text))
+            let value = context.resolve(&self.tree);
+            if time.is_over() {
+                return Err(format!("it takes longer than {} seconds", TIME.as_secs()));
+            }
+            value.map_err(|error| words::of_go(&error, &self.text))
         });
         evaluated.and_then(|result| result).map_err(|reason| self.failed(reason))
     }

@@ -123,6 +123,38 @@ fn security_expressions_that_cost_too_much_are_refused(#[case] text: String) {
     assert!(Expression::compile(&text, &["req"], Type::Bool).is_err());
 }
 
+/// KS-DEP-10
+#[rstest]
+#[case::all("req.all(a, a > 0)")]
+#[case::exists("req.exists(a, a > 9)")]
+#[case::exists_one("req.exists_one(a, a > 0)")]
+#[case::map("req.map(a, a + 1) == req")]
+#[case::map_some("req.map(a, a > 0, a + 1) == req")]
+#[case::filter("req.filter(a, a > 0) == req")]
+#[case::sorted("req.sortBy(a, 0 - a) == req")]
+#[case::in_a_part("true && {'a': [req].map(b, size(b.filter(c, c > 0)))}['a'] == [4]")]
+#[case::absorbed("req.all(a, a > 0) || true")]
+#[case::inner("[1].all(a, req.exists(b, b > 9) || true)")]
+fn security_each_turn_of_a_loop_looks_at_the_time(#[case] text: &str) {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    let expression = Expression::parse(text).unwrap().over(Numbers::Integers);
+    let req = json!([1, 2, 3, 4]);
+    let turns = AtomicUsize::new(0);
+    let evaluate = |limit| {
+        turns.store(0, Ordering::SeqCst);
+        expression.evaluate_while(&[("req", &req)], || turns.fetch_add(1, Ordering::SeqCst) < limit)
+    };
+    evaluate(usize::MAX).unwrap();
+    let all = turns.load(Ordering::SeqCst);
+    assert!(all >= 4, "{all}");
+    for limit in 0..all {
+        let failed = format!("failed to evaluate the CEL expression '{text}': it takes longer than 5 seconds");
+        assert_eq!(evaluate(limit).unwrap_err().to_string(), failed);
+        // Whatever is around the loop does not go on either.
+        assert_eq!(turns.load(Ordering::SeqCst), limit + 1);
+    }
+}
+
 /// Brackets in texts and comments are no nesting.
 #[rstest]
 #[case("'''it's {}''' == ''")]
