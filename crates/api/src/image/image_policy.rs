@@ -119,8 +119,9 @@ pub struct TagFilter {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub pattern: String,
     /// Extract is a replacement over the match whose result is ordered, for example `$ts`.
-    // Written also if it is empty, as by Flux, which exports it so.
+    // Written also if it is empty, as by Flux, which exports it so; the schema has no default (GEN-2).
     #[serde(default)]
+    #[schemars(extend("default" = serde_json::Value::Null))]
     pub extract: String,
 }
 
