@@ -126,9 +126,7 @@ async fn collect_garbage(store: TagStore, repositories: Cache<ImageRepository>, 
         tokio::time::sleep(interval).await;
         let (store, repositories) = (store.clone(), repositories.clone());
         let collected = tokio::task::spawn_blocking(move || {
-            // The list of stored repositories comes first, so that one made meanwhile is not taken for an orphan.
-            let stored = store.keys()?;
-            stored.iter().filter(|key| repositories.get(key).is_none()).try_for_each(|key| store.remove(key))
+            store.collect_garbage(|key| repositories.get(key).is_some())
         });
         match collected.await {
             Ok(Ok(())) => {}

@@ -154,6 +154,13 @@ impl TagStore {
         Ok(())
     }
 
+    /// Removes the repositories that are not there any more, and the folders of namespaces that had only these (IR-29).
+    pub(crate) fn collect_garbage(&self, is_there: impl Fn(&ObjectKey) -> bool) -> Result<(), TagStoreError> {
+        // The list of stored repositories comes first, so that one made meanwhile is not taken for an orphan.
+        let stored = self.keys()?;
+        stored.iter().filter(|key| !is_there(key)).try_for_each(|key| self.remove(key))
+    }
+
     /// All repositories with a folder.
     pub(crate) fn keys(&self) -> Result<Vec<ObjectKey>, TagStoreError> {
         self.list().map_err(|source| TagStoreError::List { source })

@@ -58,6 +58,22 @@ fn removal_takes_empty_folders_along() {
     assert!(!store.has_tags(&two).unwrap());
 }
 
+/// IR-29
+#[test]
+fn garbage_is_what_has_no_object() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = TagStore::open(folder.path(), 64).unwrap();
+    let (kept, gone, alone) =
+        (ObjectKey::new("ns", "kept"), ObjectKey::new("ns", "gone"), ObjectKey::new("other", "gone"));
+    for key in [&kept, &gone, &alone] {
+        store.write(key, &owned(&["a"])).unwrap();
+    }
+    store.collect_garbage(|key| *key == kept).unwrap();
+    assert_eq!(store.keys().unwrap(), std::slice::from_ref(&kept));
+    assert!(!folder.path().join("imagerepository/other").exists());
+    assert_eq!(store.read(&kept).unwrap(), ["a"]);
+}
+
 #[test]
 fn another_format_is_wiped_and_ours_is_kept() {
     let folder = tempfile::tempdir().unwrap();

@@ -68,6 +68,7 @@ fn a_scan_is_due_by_the_first_rule_that_holds(#[case] change: Value, #[case] exp
     assert_eq!(words(decide(&observed(change))), expected);
 }
 
+/// IR-10
 #[test]
 fn a_request_and_an_empty_store_are_reasons_too() {
     assert_eq!(
