@@ -19,6 +19,12 @@ impl<T> Record<T> {
     }
 }
 
+impl<T> From<T> for Record<T> {
+    fn from(item: T) -> Self {
+        Self(vec![item])
+    }
+}
+
 impl<T: FromStr<Err: Display>> FromStr for Record<T> {
     type Err = String;
 

@@ -18,12 +18,6 @@ impl<T: AsRef<OsStr>> Given for Option<T> {
     }
 }
 
-impl Given for Vec<String> {
-    fn drop_empty(&mut self) {
-        self.retain(|value| !value.is_empty());
-    }
-}
-
 /// Reads a path, which may be empty: the parser's own reader of paths refuses that.
 pub(crate) fn path() -> impl TypedValueParser<Value = PathBuf> {
     OsStringValueParser::new().map(PathBuf::from)

@@ -13,6 +13,7 @@ use serde_json::Value;
 use weir_runtime::args::Switch;
 
 pub(crate) use self::built::crds;
+use crate::csv::Record;
 use crate::enumeration;
 use crate::error::Error;
 use crate::given::{Given, drop_empty_secret, path};
@@ -52,17 +53,16 @@ pub(crate) struct Choice {
     /// Components to install.
     #[arg(
         long,
-        value_delimiter = ',',
         value_name = "LIST",
         default_value = "source-controller,kustomize-controller,notification-controller"
     )]
-    components: Vec<String>,
+    components: Vec<Record>,
     /// More components, such as image-reflector-controller,image-automation-controller.
-    #[arg(long, value_delimiter = ',', value_name = "LIST")]
-    components_extra: Vec<String>,
+    #[arg(long, value_name = "LIST")]
+    components_extra: Vec<Record>,
     /// Variants of the manifests, such as multi-tenancy, tls-self-signed or workload-identity.
-    #[arg(long = "with", value_delimiter = ',', value_name = "LIST")]
-    variants: Vec<String>,
+    #[arg(long = "with", value_name = "LIST")]
+    variants: Vec<Record>,
     /// Registry of the images.
     #[arg(long, value_name = "HOST/PATH")]
     registry: Option<String>,
@@ -85,21 +85,19 @@ pub(crate) struct Choice {
     #[arg(long, default_value = "cluster.local", value_name = "DOMAIN")]
     cluster_domain: String,
     /// Taints that the services tolerate.
-    #[arg(long, value_delimiter = ',', value_name = "LIST")]
-    toleration_keys: Vec<String>,
+    #[arg(long, value_name = "LIST")]
+    toleration_keys: Vec<Record>,
     /// Directory whose kustomization is installed as it is, instead of the manifests of this program.
     #[arg(long, value_name = "DIR", hide = true, value_parser = path())]
     manifests: Option<PathBuf>,
 }
 
 impl Choice {
-    /// Takes away what is given without a value. A toleration without a key would be for every taint.
+    /// Takes away what is given without a value.
     pub(crate) fn drop_empty(&mut self) {
-        self.variants.drop_empty();
         self.registry.drop_empty();
         self.image_pull_secret.drop_empty();
         drop_empty_secret(&mut self.registry_creds);
-        self.toleration_keys.drop_empty();
         self.manifests.drop_empty();
     }
 
@@ -114,8 +112,17 @@ impl Choice {
         components
     }
 
+    fn variants(&self) -> impl Iterator<Item = &str> {
+        Record::items(&self.variants).map(String::as_str)
+    }
+
+    /// Keys of the taints that the services tolerate; none of them is empty, which would mean every taint.
+    fn toleration_keys(&self) -> impl Iterator<Item = &str> {
+        Record::items(&self.toleration_keys).map(String::as_str)
+    }
+
     fn named(&self) -> impl Iterator<Item = &str> {
-        self.components.iter().chain(&self.components_extra).map(|name| name.trim())
+        Record::items(&self.components).chain(Record::items(&self.components_extra)).map(|name| name.trim())
     }
 
     /// Warns of components that are installed as a part of others.
@@ -128,8 +135,8 @@ impl Choice {
     /// The same choice on a cluster where Flux's helm-controller works, which keeps its rights.
     pub(crate) fn beside_helm_controller(&self) -> Self {
         let mut choice = self.clone();
-        if !choice.variants.iter().any(|name| name == BESIDE_HELM_CONTROLLER) {
-            choice.variants.push(BESIDE_HELM_CONTROLLER.to_owned());
+        if !choice.variants().any(|name| name == BESIDE_HELM_CONTROLLER) {
+            choice.variants.push(BESIDE_HELM_CONTROLLER.to_owned().into());
         }
         choice
     }
@@ -191,7 +198,7 @@ impl Choice {
                 return Err(Error::Flags(format!("component {name} is not available")));
             }
         }
-        for name in &self.variants {
+        for name in self.variants() {
             if name == "image-update" || !exists(&format!("components/{name}")) {
                 let known = variants().join(", ");
                 return Err(Error::Flags(format!("'{name}' is not a variant; variants are: {known}")));
@@ -209,7 +216,7 @@ impl Choice {
         let components: String = policies
             .into_iter()
             .chain(["critical-pods-quota".to_owned()])
-            .chain(self.variants.iter().cloned())
+            .chain(self.variants().map(str::to_owned))
             .map(|name| item(format!("../../components/{name}")))
             .collect();
         format!(
@@ -399,6 +406,18 @@ mod tests {
     #[case("--manifests=")]
     fn a_flag_without_a_value_is_none(#[case] flag: &str) {
         assert_eq!(objects(&[flag]).unwrap(), objects(&[]).unwrap());
+    }
+
+    /// Lists are CSV, as in Flux, so that a key may have a comma in it.
+    #[test]
+    fn lists_are_records() {
+        let objects = objects(&[r#"--toleration-keys="a,b",c"#]).unwrap();
+        let tolerations: Vec<_> =
+            objects.iter().filter_map(|object| object.pointer("/spec/template/spec/tolerations")).collect();
+        let expected = json!([{ "key": "a,b", "operator": "Exists" }, { "key": "c", "operator": "Exists" }]);
+        assert_eq!(tolerations, [&expected, &expected, &expected]);
+        let refused = Flags::try_parse_from(["install", r#"--components-extra="a"#]).err().unwrap();
+        assert!(refused.to_string().contains("extraneous or missing"), "{refused}");
     }
 
     #[test]

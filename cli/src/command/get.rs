@@ -4,9 +4,12 @@ mod form;
 mod layout;
 mod status_selector;
 
+use std::sync::Arc;
+
 use clap::{ArgMatches, Args, Command, FromArgMatches};
-use futures::stream::{self, Stream, StreamExt};
+use futures::stream::{FuturesOrdered, Stream, StreamExt};
 use kube::api::DynamicObject;
+use tokio::sync::Semaphore;
 use weir_runtime::args::Switch;
 
 use self::form::Form;
@@ -194,11 +197,16 @@ impl Get {
         &self,
         list: impl Fn(&'static Kind) -> F,
     ) -> impl Stream<Item = (&'static Kind, Vec<T>)> {
+        // A long list does not keep those behind it from their turn, as `buffered` would.
+        let turns = Arc::new(Semaphore::new(LISTS_AT_ONCE));
         let list = move |kind| {
-            let listed = list(kind);
-            async move { (kind, listed.await) }
+            let (turns, listed) = (turns.clone(), list(kind));
+            async move {
+                let _turn = turns.acquire().await;
+                (kind, listed.await)
+            }
         };
-        let lists = stream::iter(self.target.kinds()).map(list).buffered(LISTS_AT_ONCE);
+        let lists: FuturesOrdered<_> = self.target.kinds().into_iter().map(list).collect();
         lists.filter_map(async |(kind, listed)| match listed {
             Ok(listed) => Some((kind, listed)),
             Err(Error::NoSuchKind(_)) => None,

@@ -85,9 +85,10 @@ fn deployment(object: &mut Value, choice: &Choice) {
     if let Some(secret) = &choice.image_pull_secret {
         set(pod, "/imagePullSecrets", json!([{ "name": secret }]));
     }
-    if !choice.toleration_keys.is_empty() {
-        let toleration = |key: &String| json!({ "key": key, "operator": "Exists" });
-        set(pod, "/tolerations", choice.toleration_keys.iter().map(toleration).collect::<Value>());
+    let tolerations: Vec<_> =
+        choice.toleration_keys().map(|key| json!({ "key": key, "operator": "Exists" })).collect();
+    if !tolerations.is_empty() {
+        set(pod, "/tolerations", tolerations);
     }
 }
 

@@ -7,6 +7,7 @@ use weir_runtime::args::Switch;
 
 use super::signing::Signing;
 use crate::command::create::{DEFAULT_RSA_BITS, rsa_bits};
+use crate::csv::Record;
 use crate::enumeration;
 use crate::error::Error;
 use crate::given::Given;
@@ -39,8 +40,8 @@ pub(super) struct BootstrapFlags {
     #[arg(long)]
     pub(super) recurse_submodules: bool,
     /// Directories that the services download; that of the cluster must be among them.
-    #[arg(long, value_delimiter = ',', value_name = "LIST")]
-    pub(super) sparse_checkout: Vec<String>,
+    #[arg(long, value_name = "LIST")]
+    pub(super) sparse_checkout: Vec<Record>,
     #[command(flatten)]
     pub(super) key: Key,
     #[command(flatten)]
@@ -75,8 +76,8 @@ pub(super) struct Key {
     #[arg(long, value_name = "HOST")]
     pub(super) ssh_hostname: Option<String>,
     /// Algorithms of host keys that this command accepts.
-    #[arg(long, value_delimiter = ',', value_name = "LIST")]
-    pub(super) ssh_hostkey_algos: Vec<String>,
+    #[arg(long, value_name = "LIST")]
+    pub(super) ssh_hostkey_algos: Vec<Record>,
     /// File with the certificate authority of the HTTPS server.
     #[arg(long, value_name = "FILE")]
     pub(super) ca_file: Option<String>,
@@ -106,10 +107,8 @@ impl BootstrapFlags {
     /// Takes away what is given without a value.
     pub(super) fn drop_empty(&mut self) {
         self.choice.drop_empty();
-        self.sparse_checkout.drop_empty();
-        let Key { private_key_file, ssh_hostname, ca_file, ssh_hostkey_algos, .. } = &mut self.key;
+        let Key { private_key_file, ssh_hostname, ca_file, .. } = &mut self.key;
         [private_key_file, ssh_hostname, ca_file].into_iter().for_each(Given::drop_empty);
-        ssh_hostkey_algos.drop_empty();
         self.signing.drop_empty();
     }
 

@@ -12,6 +12,7 @@ use super::known_hosts;
 use super::plan::{Access, Plan, SyncCredentials};
 use super::signing::Transport;
 use crate::command::create::{Entries, host_keys, ssh_host};
+use crate::csv::Record;
 use crate::error::Error;
 use crate::given::drop_empty_secret;
 use crate::global::Global;
@@ -121,7 +122,8 @@ impl Git {
         remote.credentials = self.credentials(&url).await?;
         remote.http = Profile { ca: ca.clone().map(String::into_bytes), ..Profile::default() };
         remote.timeout = global.timeout.to_std();
-        let algorithms = SshAlgorithms::parse(&[], &self.flags.key.ssh_hostkey_algos);
+        let algorithms: Vec<_> = Record::items(&self.flags.key.ssh_hostkey_algos).cloned().collect();
+        let algorithms = SshAlgorithms::parse(&[], &algorithms);
         let ssh = algorithms.map_err(|error| Error::Flags(error.to_string()))?;
         let git = Client::new(GitConfig { ssh, ..GitConfig::default() });
         Ok(Plan {

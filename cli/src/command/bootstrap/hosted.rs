@@ -19,6 +19,7 @@ use super::flags::BootstrapFlags;
 use super::plan::{Access, Plan, SyncCredentials};
 use super::signing::Transport;
 use crate::command::create::Entries;
+use crate::csv::Record;
 use crate::error::Error;
 use crate::given::Given;
 use crate::global::Global;
@@ -51,8 +52,8 @@ pub(crate) struct Flags {
     #[arg(long, value_name = "HOST")]
     hostname: Option<String>,
     /// Teams that get access to the repository; behind a colon what they may do.
-    #[arg(long, alias = "group", value_delimiter = ',', value_name = "TEAM[:PERMISSION]")]
-    team: Vec<String>,
+    #[arg(long, alias = "group", value_name = "TEAM[:PERMISSION]")]
+    team: Vec<Record>,
     /// Let the key of the services push too.
     #[arg(long)]
     read_write_key: bool,
@@ -118,7 +119,6 @@ impl Flags {
     pub(super) async fn run(mut self, vendor: Vendor, own: Own, global: &Global) -> Result<(), Error> {
         self.flags.drop_empty();
         self.hostname.drop_empty();
-        self.team.drop_empty();
         let token = token(vendor)?;
         self.check(vendor, &own)?;
         let file = self.flags.key.private_key_file.as_deref();
@@ -184,7 +184,7 @@ impl Flags {
 
     /// Returns the teams with what they may do.
     fn teams(&self, vendor: Vendor) -> impl Iterator<Item = (&str, &str)> {
-        self.team.iter().map(move |team| match team.split_once(':') {
+        Record::items(&self.team).map(move |team| match team.split_once(':') {
             Some((team, permission)) if !permission.is_empty() => (team, permission),
             Some((team, _)) => (team, vendor.permission()),
             None => (team.as_str(), vendor.permission()),
@@ -219,7 +219,7 @@ impl Flags {
             })?;
             progress::success(&format!("repository \"{shown}\" created"));
         }
-        let has_teams = !self.personal && !self.team.is_empty();
+        let has_teams = !self.personal && Record::items(&self.team).next().is_some();
         let is_granted = !has_teams || self.give_access(hosted, is_there).await;
         Ok((hosted.clone_url(), is_granted))
     }

@@ -12,6 +12,7 @@ use super::plan::Plan;
 use super::work_tree::WorkTree;
 use crate::apply;
 use crate::cluster::Cluster;
+use crate::csv::Record;
 use crate::error::Error;
 use crate::kind::{Kind, text};
 use crate::output::{manifest, progress};
@@ -98,8 +99,9 @@ fn manifests(plan: &Plan) -> Result<String, Error> {
     if flags.recurse_submodules {
         manifest::set(&mut source, "/spec/recurseSubmodules", true);
     }
-    if !flags.sparse_checkout.is_empty() {
-        manifest::set(&mut source, "/spec/sparseCheckout", flags.sparse_checkout.clone());
+    let directories: Vec<_> = Record::items(&flags.sparse_checkout).cloned().collect();
+    if !directories.is_empty() {
+        manifest::set(&mut source, "/spec/sparseCheckout", directories);
     }
     let kustomization = json!({
         "apiVersion": "kustomize.toolkit.fluxcd.io/v1",
