@@ -8,6 +8,11 @@ use std::str::FromStr;
 pub(crate) struct Record<T = String>(Vec<T>);
 
 impl<T> Record<T> {
+    /// A list of one item.
+    pub(crate) fn of(item: T) -> Self {
+        Self(vec![item])
+    }
+
     /// The items of a flag that may be given several times.
     pub(crate) fn items(records: &[Self]) -> impl Iterator<Item = &T> {
         records.iter().flat_map(Self::iter)
@@ -16,12 +21,6 @@ impl<T> Record<T> {
     /// Its items.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
         self.0.iter()
-    }
-}
-
-impl<T> From<T> for Record<T> {
-    fn from(item: T) -> Self {
-        Self(vec![item])
     }
 }
 

@@ -136,7 +136,7 @@ impl Choice {
     pub(crate) fn beside_helm_controller(&self) -> Self {
         let mut choice = self.clone();
         if !choice.variants().any(|name| name == BESIDE_HELM_CONTROLLER) {
-            choice.variants.push(BESIDE_HELM_CONTROLLER.to_owned().into());
+            choice.variants.push(Record::of(BESIDE_HELM_CONTROLLER.to_owned()));
         }
         choice
     }
