@@ -66,13 +66,14 @@ impl MessageData<'_> {
         let values = self.values.iter().map(|(key, value)| (Value::text(key), Value::text(value)));
         Value::structure(Struct {
             go_type: "source.TemplateData",
-            printed: String::new(),
+            printed: None,
             fields: vec![
                 ("AutomationObject", namespaced_name(self.namespace, self.name)),
-                ("Updated", self.updated()),
                 ("Changed", self.changed()),
                 ("Values", Value::data_map("map[string]string", values.collect())),
             ],
+            // Removed by Flux, so that it is not printed with the rest.
+            methods: vec![("Updated", self.updated())],
         })
     }
 
@@ -82,9 +83,12 @@ impl MessageData<'_> {
         let changes = self.update.changes().into_iter().map(change).collect();
         Value::structure(Struct {
             go_type: "update.Result",
-            printed: String::new(),
-            fields: vec![
-                ("FileChanges", Value::data_map("map[string]update.ObjectChanges", files.collect())),
+            printed: None,
+            fields: vec![(
+                "FileChanges",
+                Value::data_map("map[string]update.ObjectChanges", files.collect()),
+            )],
+            methods: vec![
                 ("Objects", changes_of(self.update.objects())),
                 ("Changes", Value::data_list("[]update.Change", changes)),
                 ("ImageResult", self.updated()),
@@ -97,20 +101,18 @@ impl MessageData<'_> {
         let files = self.update.files().into_iter().map(|(file, objects)| {
             let objects = Value::structure(Struct {
                 go_type: "update.FileResult",
-                printed: String::new(),
+                printed: None,
                 fields: vec![("Objects", self.images_of(objects))],
+                methods: Vec::new(),
             });
             (Value::text(file), objects)
         });
         let images = self.images(&self.update.changes());
         Value::structure(Struct {
             go_type: "update.Result",
-            printed: String::new(),
-            fields: vec![
-                ("Files", Value::data_map("map[string]update.FileResult", files.collect())),
-                ("Objects", self.images_of(self.update.objects())),
-                ("Images", images),
-            ],
+            printed: None,
+            fields: vec![("Files", Value::data_map("map[string]update.FileResult", files.collect()))],
+            methods: vec![("Objects", self.images_of(self.update.objects())), ("Images", images)],
         })
     }
 
@@ -134,10 +136,12 @@ impl MessageData<'_> {
 
 /// Kubernetes' `types.NamespacedName`.
 fn namespaced_name(namespace: &str, name: &str) -> Value {
+    let printed = format!("{namespace}/{name}");
     Value::structure(Struct {
         go_type: "types.NamespacedName",
-        printed: format!("{namespace}/{name}"),
-        fields: vec![("Name", Value::text(name)), ("Namespace", Value::text(namespace))],
+        fields: vec![("Namespace", Value::text(namespace)), ("Name", Value::text(name))],
+        methods: vec![("String", Value::text(&printed))],
+        printed: Some(printed),
     })
 }
 
@@ -151,25 +155,27 @@ fn changes_of(objects: BTreeMap<&ObjectId, Vec<&Change>>) -> Value {
 fn object(id: &ObjectId) -> Value {
     Value::structure(Struct {
         go_type: "update.ObjectIdentifier",
-        printed: format!("{{{{{{{} {}}} {{{} {}}}}}}}", id.api_version, id.kind, id.name, id.namespace),
+        printed: Some(format!("{{{{{{{} {}}} {{{} {}}}}}}}", id.api_version, id.kind, id.name, id.namespace)),
         fields: vec![
             ("APIVersion", Value::text(&id.api_version)),
             ("Kind", Value::text(&id.kind)),
             ("Name", Value::text(&id.name)),
             ("Namespace", Value::text(&id.namespace)),
         ],
+        methods: Vec::new(),
     })
 }
 
 fn change(change: &Change) -> Value {
     Value::structure(Struct {
         go_type: "update.Change",
-        printed: format!("{{{} {} {}}}", change.old, change.new, change.setter),
+        printed: None,
         fields: vec![
             ("OldValue", Value::text(&change.old)),
             ("NewValue", Value::text(&change.new)),
             ("Setter", Value::text(&change.setter)),
         ],
+        methods: Vec::new(),
     })
 }
 

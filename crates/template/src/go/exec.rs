@@ -285,12 +285,10 @@ impl<'t> Run<'t> {
         for name in names {
             value = match &value {
                 Value::Nil => Value::Nil,
-                Value::Map(map) => map.get(name).unwrap_or(Value::Nil),
+                Value::Map(map) if map.has_text_keys() => map.get(name).unwrap_or(Value::Nil),
                 Value::Struct(structure) => {
-                    let field = structure.fields.iter().find(|(known, _)| known == name);
-                    field
-                        .map(|(_, value)| value.clone())
-                        .ok_or_else(|| self.no_field(name, &value, operand))?
+                    let field = structure.get(name).cloned();
+                    field.ok_or_else(|| self.no_field(name, &value, operand))?
                 }
                 other => return Err(self.no_field(name, other, operand)),
             };

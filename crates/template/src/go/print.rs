@@ -30,17 +30,11 @@ fn write(out: &mut String, value: &Value, depth: usize) -> Result<(), String> {
         Value::Int(value) => out.push_str(&value.to_string()),
         Value::Float(value) => out.push_str(&float(*value)),
         Value::Text(text) => out.push_str(text),
-        Value::Struct(value) => out.push_str(&value.printed),
-        Value::List(list) => {
-            out.push('[');
-            for (index, item) in list.items.iter().enumerate() {
-                if index > 0 {
-                    out.push(' ');
-                }
-                write(out, item, depth + 1)?;
-            }
-            out.push(']');
-        }
+        Value::Struct(value) => match &value.printed {
+            Some(text) => out.push_str(text),
+            None => row(out, ('{', '}'), value.fields.iter().map(|(_, field)| field), depth)?,
+        },
+        Value::List(list) => row(out, ('[', ']'), list.items.iter(), depth)?,
         Value::Map(map) => {
             out.push_str("map[");
             for (index, (key, item)) in map.entries().iter().enumerate() {
@@ -54,6 +48,24 @@ fn write(out: &mut String, value: &Value, depth: usize) -> Result<(), String> {
             out.push(']');
         }
     }
+    Ok(())
+}
+
+/// Values between brackets, with spaces between them.
+fn row<'v>(
+    out: &mut String,
+    brackets: (char, char),
+    values: impl Iterator<Item = &'v Value>,
+    depth: usize,
+) -> Result<(), String> {
+    out.push(brackets.0);
+    for (index, value) in values.enumerate() {
+        if index > 0 {
+            out.push(' ');
+        }
+        write(out, value, depth + 1)?;
+    }
+    out.push(brackets.1);
     Ok(())
 }
 

@@ -41,12 +41,22 @@ pub(crate) struct Map {
 /// Go's type of the maps that templates make.
 pub(super) const DICTIONARY: &str = "map[string]interface {}";
 
-/// A Go struct: its fields and zero-argument methods alike (TP-8), and how it prints.
+/// A Go struct. Templates call its methods without arguments like fields (TP-8).
 #[derive(Debug)]
 pub(crate) struct Struct {
     pub(crate) go_type: &'static str,
-    pub(crate) printed: String,
+    /// The printed form, if it is not that of the fields.
+    pub(crate) printed: Option<String>,
     pub(crate) fields: Vec<(&'static str, Value)>,
+    pub(crate) methods: Vec<(&'static str, Value)>,
+}
+
+impl Struct {
+    /// Returns a field, or what a method yields.
+    pub(super) fn get(&self, name: &str) -> Option<&Value> {
+        let mut all = self.fields.iter().chain(&self.methods);
+        all.find(|(known, _)| *known == name).map(|(_, value)| value)
+    }
 }
 
 impl Value {
@@ -153,6 +163,11 @@ impl Map {
     /// The entries as they are now.
     pub(super) fn entries(&self) -> Vec<(Value, Value)> {
         self.entries.borrow().clone()
+    }
+
+    /// Returns true when the keys are strings, so that they can be named like fields.
+    pub(super) fn has_text_keys(&self) -> bool {
+        self.go_type.starts_with("map[string]")
     }
 
     /// Looks a key up; maps whose keys are no strings have none.

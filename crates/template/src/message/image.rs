@@ -23,7 +23,8 @@ pub(super) fn value(policy: &PolicyName, image: &Image) -> Value {
             ("Identifier", Value::text(identifier)),
             ("Policy", namespaced_name(&policy.namespace, &policy.name)),
         ],
-        printed,
+        printed: Some(printed),
+        methods: Vec::new(),
     })
 }
 

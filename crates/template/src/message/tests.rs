@@ -165,6 +165,20 @@ const CHANGE_ID: &str = r#"{{- $id := .AutomationObject -}}{{- $id = printf "%s%
     "{{{apps/v1 Deployment} {web shop}}} {{{batch/v1 CronJob} {web-jobs shop}}} \
      {{{helm.toolkit.fluxcd.io/v2 HelmRelease} {api shop}}} "
 )]
+#[case::all(
+    "{{ . }}",
+    "{flux-system/apps {map[apps/web.yaml:map[{{{apps/v1 Deployment} {web shop}}}:[{ghcr.io/acme/web:1.0.0 \
+     ghcr.io/acme/web:1.1.0 flux-system:web}] {{{batch/v1 CronJob} {web-jobs shop}}}:[{ghcr.io/acme/web:1.0.0 \
+     ghcr.io/acme/web:1.1.0 flux-system:web}]] releases/api.yaml:map[{{{helm.toolkit.fluxcd.io/v2 HelmRelease} {api shop}}}:\
+     [{2.0.0 2.1.0 flux-system:api:tag}]]]} map[cluster:prod]}"
+)]
+#[case::result("{{ printf \"%.28s\" (print .Changed) }}", "{map[apps/web.yaml:map[{{{ap")]
+#[case::name_as_json("{{ .AutomationObject | toJson }}", "{\"Namespace\":\"flux-system\",\"Name\":\"apps\"}")]
+#[case::method_of_the_name("{{ .AutomationObject.String }}", "flux-system/apps")]
+#[case::version_with_metadata(
+    "{{ semver \"1.2.3-rc.1+b\" }} {{ (semver \"1.2+b\").Metadata }}",
+    "1.2.3-rc.1+b b"
+)]
 #[case::nothing_below_nothing("{{ .Values.none.deeper }}", "<no value>")]
 fn templates_give_the_known_message(#[case] template: &str, #[case] message: &str) {
     assert_eq!(render(template).as_deref(), Ok(message));
@@ -184,6 +198,12 @@ fn a_template_that_does_not_parse_says_why(#[case] template: &str, #[case] text:
 
 #[rstest]
 #[case("{{ .Nope }}", "1:3", ".Nope", "can't evaluate field Nope in type source.TemplateData")]
+#[case(
+    "{{ .Changed.Objects.X }}",
+    "1:11",
+    ".Changed.Objects.X",
+    "can't evaluate field X in type update.ObjectChanges"
+)]
 #[case("{{ .Changed.Nope }}", "1:11", ".Changed.Nope", "can't evaluate field Nope in type update.Result")]
 #[case(
     "{{ index .Values 3 }}",

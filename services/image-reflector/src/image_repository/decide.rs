@@ -57,11 +57,11 @@ pub(super) enum Why {
     First,
     Requested,
     NewName,
-    /// The last one has failed: a scan that was asked for is owed until it succeeds. Flux forgets it.
-    Failed,
     NewExclusions,
     EmptyStore,
     Interval,
+    /// The last one has failed: a scan that was asked for is owed until it succeeds. Flux forgets it.
+    Failed,
 }
 
 impl Scan {
@@ -70,11 +70,11 @@ impl Scan {
         let why = match self.why {
             Why::First => "first scan",
             Why::Requested => "reconcile requested",
-            Why::Failed => "last scan failed",
             Why::NewName => "new image name",
             Why::NewExclusions => "updated exclusion list",
             Why::EmptyStore => "no tags in database",
             Why::Interval => "triggered by interval",
+            Why::Failed => "last scan failed",
         };
         format!("scanning: {why}")
     }
@@ -152,10 +152,6 @@ fn due(observed: &Observed, repository: &Repository) -> Result<Due, String> {
     if status.canonical_image_name.as_deref() != Some(&repository.to_string()) {
         return Ok(Due::Now(Why::NewName));
     }
-    let ready = condition::find(&status.conditions, condition_type::READY);
-    if ready.is_some_and(|ready| ready.status == "False") {
-        return Ok(Due::Now(Why::Failed));
-    }
     let set = |list: &[String]| list.iter().cloned().collect::<BTreeSet<_>>();
     if set(&exclusions(&observed.object)) != set(&status.observed_exclusion_list) {
         return Ok(Due::Now(Why::NewExclusions));
@@ -168,7 +164,12 @@ fn due(observed: &Observed, repository: &Repository) -> Result<Due, String> {
     // A scan in the future, by a clock that was set back, is as old as now.
     let age = Duration::try_from(age).unwrap_or_default();
     let left = interval.saturating_sub(age);
-    Ok(if left < NEARLY_DUE { Due::Now(Why::Interval) } else { Due::In(left) })
+    let ready = condition::find(&status.conditions, condition_type::READY);
+    Ok(match ready {
+        _ if left < NEARLY_DUE => Due::Now(Why::Interval),
+        Some(ready) if ready.status == "False" => Due::Now(Why::Failed),
+        _ => Due::In(left),
+    })
 }
 
 #[cfg(test)]

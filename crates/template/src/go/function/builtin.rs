@@ -111,17 +111,19 @@ fn equal(arguments: &[Value]) -> Result<Value, CallError> {
     Ok(Value::Bool(false))
 }
 
-fn is_equal(a: &Value, b: &Value) -> Result<bool, CallError> {
-    match (a, b) {
+fn is_equal(left: &Value, right: &Value) -> Result<bool, CallError> {
+    match (left, right) {
         (Value::Nil, Value::Nil) => Ok(true),
         (Value::Nil, _) | (_, Value::Nil) => Ok(false),
         (Value::Bool(a), Value::Bool(b)) => Ok(a == b),
         (Value::Int(a), Value::Int(b)) => Ok(a == b),
         (Value::Float(a), Value::Float(b)) => Ok(a == b),
         (Value::Text(a), Value::Text(b)) => Ok(a == b),
-        (Value::Struct(a), Value::Struct(b)) if a.go_type == b.go_type => Ok(a.printed == b.printed),
+        (Value::Struct(a), Value::Struct(b)) if a.go_type == b.go_type => {
+            Ok(left.printed()? == right.printed()?)
+        }
         (Value::List(_) | Value::Map(_), _) | (_, Value::List(_) | Value::Map(_)) => {
-            failed(format!("non-comparable type {}: {}", a.type_name(), a.printed()?))
+            failed(format!("non-comparable type {}: {}", left.type_name(), left.printed()?))
         }
         _ => failed("incompatible types for comparison"),
     }

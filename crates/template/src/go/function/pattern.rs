@@ -112,17 +112,26 @@ fn quote_meta(text: &str) -> String {
 fn version(text: &str) -> Result<Value, CallError> {
     let version = Version::parse(text).map_err(|error| error.to_string())?;
     let number = |number: u64| Value::Int(i64::try_from(number).unwrap_or(i64::MAX));
-    let numbers = format!("{}.{}.{}", version.major, version.minor, version.patch);
+    let metadata = text.split_once('+').map_or("", |(_, metadata)| metadata);
+    let mut printed = format!("{}.{}.{}", version.major, version.minor, version.patch);
     let pre = version.pre.to_string();
+    for (sign, part) in
+        [('-', pre.as_str()), ('+', metadata)].into_iter().filter(|(_, part)| !part.is_empty())
+    {
+        printed.push(sign);
+        printed.push_str(part);
+    }
     Ok(Value::structure(Struct {
         go_type: "*semver.Version",
-        printed: if pre.is_empty() { numbers } else { format!("{numbers}-{pre}") },
+        printed: Some(printed),
         fields: vec![
             ("Major", number(version.major)),
             ("Minor", number(version.minor)),
             ("Patch", number(version.patch)),
             ("Prerelease", Value::text(pre)),
+            ("Metadata", Value::text(metadata)),
             ("Original", Value::text(text)),
         ],
+        methods: Vec::new(),
     }))
 }

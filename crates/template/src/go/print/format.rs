@@ -123,7 +123,7 @@ fn verb_text(verb: char, spec: &Spec, value: &Value) -> Result<String, String> {
         ('q', Value::Text(text)) => quoted(cut(spec, text)),
         ('s', Value::Text(text)) => cut(spec, text).to_owned(),
         ('s', Value::Struct(_) | Value::List(_) | Value::Map(_)) => print_value(value)?,
-        ('q', Value::Struct(structure)) => quoted(&structure.printed),
+        ('q', Value::Struct(_)) => quoted(&print_value(value)?),
         (verb, Value::Nil) => format!("%!{verb}(<nil>)"),
         (verb, value) => format!("%!{verb}({}={})", value.type_name(), print_value(value)?),
     })

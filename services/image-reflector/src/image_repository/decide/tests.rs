@@ -60,6 +60,9 @@ fn words(plan: Plan) -> String {
 #[case::renamed_and_failed(json!({"spec": {"image": "ghcr.io/o/other"}, "status": {"conditions": [{
     "type": "Ready", "status": "False", "reason": "ReadOperationFailed", "message": "", "lastTransitionTime": "2026-01-01T00:55:00Z",
 }]}}), "scanning: new image name")]
+#[case::excluded_and_failed(json!({"spec": {"exclusionList": ["^1"]}, "status": {"conditions": [{
+    "type": "Ready", "status": "False", "reason": "ReadOperationFailed", "message": "", "lastTransitionTime": "2026-01-01T00:55:00Z",
+}]}}), "scanning: updated exclusion list")]
 #[case::scheme(json!({"spec": {"image": "oci://x"}}),
     "ImageURLInvalid: image 'oci://x' should not include URL scheme; remove 'oci://'")]
 #[case::gate(json!({"spec": {"provider": "aws", "serviceAccountName": "x"}}),
@@ -77,6 +80,15 @@ fn a_request_and_an_empty_store_are_reasons_too() {
     );
     assert_eq!(
         words(decide(&Observed { has_tags: Ok(false), ..observed(json!({})) })),
+        "scanning: no tags in database"
+    );
+    // Policies wait for lost tags, also when the first try to get them back has failed.
+    let failed = json!({"status": {"conditions": [{
+        "type": "Ready", "status": "False", "reason": "ReadOperationFailed", "message": "",
+        "lastTransitionTime": "2026-01-01T00:55:00Z",
+    }]}});
+    assert_eq!(
+        words(decide(&Observed { has_tags: Ok(false), ..observed(failed) })),
         "scanning: no tags in database"
     );
 }
