@@ -94,3 +94,20 @@ async fn an_event_that_is_a_repetition_is_not_sent_again() {
     assert_eq!(sink.requests().len(), 2);
     assert!(text.contains(r#"weir_events_lost_total{destination="notification"} 0"#), "{text}");
 }
+
+/// NTF-8: without an address, events are for Kubernetes alone.
+#[tokio::test(flavor = "multi_thread")]
+async fn without_an_address_events_go_to_kubernetes_only() {
+    let world = World::start(flags(&[]), EventsArgs::default(), MarkReady::default()).await;
+    world.receiver("a", "").await;
+    let api = world.plane.api("v1", "Event", &world.namespace).await.unwrap();
+    eventually("the Kubernetes event", DEADLINE, || async {
+        let events = api.list(&Default::default()).await.ok()?.items;
+        events.iter().any(|event| event.data["message"] == "all good").then_some(())
+    })
+    .await
+    .unwrap();
+    let text = world.env.metrics.encode().unwrap();
+    assert!(!text.contains(r#"weir_route_total{payload="event",route="http"} 1"#), "{text}");
+    world.stop().await;
+}

@@ -1,8 +1,12 @@
 //! Reading addresses as Go's `url.ParseRequestURI` does, with its words for what is wrong.
 
+use std::borrow::Cow;
+
+use percent_encoding::utf8_percent_encode;
 use url::Url;
 
 use super::InitError;
+use super::gitlab::SEGMENT;
 
 /// Parses an absolute http(s) URL (NTF-56).
 ///
@@ -48,4 +52,12 @@ pub fn with_path(url: &Url, path: &str) -> Url {
     url.set_query(None);
     url.set_fragment(None);
     url
+}
+
+/// Encodes pairs as a form or a query, byte for byte as Go does: sorted by key.
+pub fn encode_pairs(mut pairs: Vec<(Cow<'_, str>, Cow<'_, str>)>) -> String {
+    pairs.sort_by(|(one, _), (other, _)| one.cmp(other));
+    let escape = |text: &str| utf8_percent_encode(text, SEGMENT).to_string().replace("%20", "+");
+    let pairs = pairs.iter().map(|(key, value)| format!("{}={}", escape(key), escape(value)));
+    pairs.collect::<Vec<_>>().join("&")
 }

@@ -47,8 +47,7 @@ fn payload(event: &Event) -> Value {
         ("reportingcontroller", event.reporting_controller.clone()),
     ];
     labels.extend(own.map(|(key, value)| (key.to_owned(), value.into())));
-    let summary = event.metadata.get(SUMMARY).filter(|summary| !summary.is_empty());
-    let annotations = with(json!({"message": event.message}), "summary", summary.cloned());
+    let annotations = with(json!({"message": event.message}), "summary", event.metadata.get(SUMMARY).cloned());
     json!([{
         "status": "firing",
         "labels": labels,

@@ -38,6 +38,8 @@ impl GitHubApi {
             repository.host =
                 Url::parse(PUBLIC_API).map_err(|error| InitError::Address(error.to_string()))?;
             format!("/{path}")
+        } else if is_api(repository.host.host_str().unwrap_or_default()) {
+            format!("/{path}")
         } else {
             format!("/api/v3/{path}")
         };
@@ -69,6 +71,11 @@ impl GitHubApi {
             .authorized(self.authorization.as_ref())
             .speaking(Dialect::GitHub)
     }
+}
+
+/// Returns true for hosts that have nothing but the API, which is at their root.
+pub(super) fn is_api(host: &str) -> bool {
+    host.starts_with("api.") || host.contains(".api.")
 }
 
 pub(super) struct GitHub {

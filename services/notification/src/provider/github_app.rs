@@ -4,6 +4,8 @@ use url::Url;
 use weir_access::Secret;
 use weir_auth::{App, AppError};
 
+use super::github::is_api;
+
 const OWNER: &str = "githubAppInstallationOwner";
 const INSTALLATION: &str = "githubAppInstallationID";
 const KEY: &str = "githubAppPrivateKey";
@@ -57,7 +59,7 @@ fn with_api(base: &str) -> String {
     let base = base.trim().trim_end_matches('/');
     let url = Url::parse(base).ok();
     let host = url.as_ref().and_then(Url::host_str).unwrap_or_default();
-    if base.ends_with(API) || host.starts_with("api.") || host.contains(".api.") {
+    if base.ends_with(API) || is_api(host) {
         return base.to_owned();
     }
     format!("{base}{API}")

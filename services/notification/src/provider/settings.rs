@@ -72,6 +72,17 @@ impl Settings {
         if self.username.is_empty() || self.password.is_empty() {
             return Ok(None);
         }
+        self.basic_of_either()
+    }
+
+    /// `Basic …`, if user name or password is there.
+    ///
+    /// # Errors
+    /// As [`Settings::basic`].
+    pub fn basic_of_either(&self) -> Result<Option<HeaderValue>, InitError> {
+        if self.username.is_empty() && self.password.is_empty() {
+            return Ok(None);
+        }
         let pair = BASE64_STANDARD.encode(format!("{}:{}", self.username, self.password));
         self.authorization("Basic ", &pair)
     }

@@ -37,6 +37,7 @@ impl Notifier for Telegram {
 fn payload(event: &Event, channel: &str) -> Value {
     let (chat, thread) =
         channel.split_once(':').map_or((channel, None), |(chat, thread)| (chat, Some(thread)));
+    let thread = thread.filter(|thread| !thread.is_empty());
     let object = &event.involved_object;
     let emoji = if event.is_error() { "🚨" } else { "💫" };
     let title = format!("{emoji} {}/{}/{}", object.kind.to_lowercase(), object.name, object.namespace);

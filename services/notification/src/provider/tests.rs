@@ -381,3 +381,85 @@ fn the_first_status_of_azure_with_the_same_genre_and_name_decides() {
     assert!(!current(&[&failed, &same]));
     assert!(!current(&[&other]));
 }
+
+/// Returns the only message of a type with these settings.
+fn only_message(settings: &Settings, event: &Event) -> Message {
+    let Ok(Delivery::Messages(messages)) = build(settings).unwrap().render(event) else {
+        panic!("nothing to send")
+    };
+    messages.into_iter().next().unwrap()
+}
+
+/// Forms and queries have the bytes that Go makes of them.
+#[test]
+fn zulip_gets_the_form_of_go() {
+    let settings = Settings {
+        address: "https://zulip.example/any/path?a=b".into(),
+        channel: "ops/a~b c".into(),
+        ..settings("zulip")
+    };
+    let message = only_message(&settings, &event("info"));
+    assert_eq!(message.url.as_str(), "https://zulip.example/api/v1/messages?a=b");
+    let body = String::from_utf8(message.body).unwrap();
+    assert!(body.contains("%2A+%60revision%60%3A+main%40sha1%3A"), "{body}");
+    assert!(body.ends_with("&to=ops&topic=a~b+c&type=stream"), "{body}");
+}
+
+#[rstest]
+#[case("", "", None)]
+#[case("u", "", Some("Basic dTo="))]
+#[case("", "p", Some("Basic OnA="))]
+#[case("u", "p", Some("Basic dTpw"))]
+fn zulip_is_logged_in_to_with_what_there_is(
+    #[case] username: &str,
+    #[case] password: &str,
+    #[case] expected: Option<&str>,
+) {
+    let settings = Settings { username: username.into(), password: password.into(), ..settings("zulip") };
+    let message = only_message(&settings, &event("info"));
+    let header = message.headers.get(http::header::AUTHORIZATION);
+    assert_eq!(header.map(|value| value.to_str().unwrap()), expected);
+}
+
+#[rstest]
+#[case("https://zoom.example/h", "https://zoom.example/h?format=full")]
+#[case("https://zoom.example/h?b=x~y&a=1 *", "https://zoom.example/h?a=1+%2A&b=x~y&format=full")]
+#[case("https://zoom.example/h?format=&a=1", "https://zoom.example/h?a=1&format=full")]
+#[case("https://zoom.example/h?format=message&a=1", "https://zoom.example/h?format=message&a=1")]
+fn zoom_is_asked_for_the_whole_format(#[case] address: &str, #[case] expected: &str) {
+    let settings = Settings { address: address.into(), ..settings("zoom") };
+    assert_eq!(only_message(&settings, &event("info")).url.as_str(), expected);
+}
+
+#[rstest]
+#[case("1", None)]
+#[case("1:", None)]
+#[case("1:2", Some("2"))]
+fn telegram_knows_threads(#[case] channel: &str, #[case] thread: Option<&str>) {
+    let settings = Settings { channel: channel.into(), ..settings("telegram") };
+    let body: Value = serde_json::from_slice(&only_message(&settings, &event("info")).body).unwrap();
+    assert_eq!(body["chat_id"], "1");
+    assert_eq!(body.get("message_thread_id").and_then(Value::as_str), thread);
+}
+
+#[test]
+fn an_empty_summary_is_an_annotation_of_alertmanager() {
+    let metadata = [("summary".to_owned(), String::new())].into();
+    let message = only_message(&settings("alertmanager"), &Event { metadata, ..event("info") });
+    let body: Value = serde_json::from_slice(&message.body).unwrap();
+    assert_eq!(body[0]["annotations"]["summary"], "");
+    assert!(body[0]["labels"].get("summary").is_none());
+}
+
+/// NTF-75.
+#[rstest]
+#[case("https://github.com/org/repo", "https://api.github.com/repos/org/repo/")]
+#[case("https://ghes.example/org/repo", "https://ghes.example/api/v3/repos/org/repo/")]
+#[case("https://api.tenant.ghe.com/org/repo", "https://api.tenant.ghe.com/repos/org/repo/")]
+fn apis_of_github(#[case] address: &str, #[case] expected: &str) {
+    let settings = Settings { address: address.into(), ..settings("github") };
+    let Ok(Delivery::CommitStatus(status)) = build(&settings).unwrap().render(&event("info")) else {
+        panic!("nothing to send")
+    };
+    assert!(status.write.url.as_str().starts_with(expected), "{}", status.write.url);
+}

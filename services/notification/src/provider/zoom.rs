@@ -18,13 +18,11 @@ impl Zoom {
         if settings.token.is_empty() {
             return Err(InitError::Token("empty Zoom verification token"));
         }
-        if !url.query_pairs().any(|(key, value)| key == "format" && !value.is_empty()) {
-            let others: Vec<(String, String)> = url
-                .query_pairs()
-                .filter(|(key, _)| key != "format")
-                .map(|(k, v)| (k.into(), v.into()))
-                .collect();
-            url.query_pairs_mut().clear().extend_pairs(others).append_pair("format", "full");
+        let format = url.query_pairs().find(|(key, _)| key == "format");
+        if format.is_none_or(|(_, value)| value.is_empty()) {
+            let others = url.query_pairs().filter(|(key, _)| key != "format");
+            let query = address::encode_pairs(others.chain([("format".into(), "full".into())]).collect());
+            url.set_query(Some(&query));
         }
         Ok(Self { url, authorization: settings.authorization("", &settings.token)? })
     }

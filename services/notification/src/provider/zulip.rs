@@ -2,7 +2,7 @@
 
 use http::HeaderValue;
 use http::header::CONTENT_TYPE;
-use url::{Url, form_urlencoded};
+use url::Url;
 
 use super::{Delivery, InitError, Message, Notifier, RenderError, Settings, address};
 use crate::event::{Event, text::markdown};
@@ -16,7 +16,7 @@ pub(super) struct Zulip {
 
 impl Zulip {
     pub(super) fn new(settings: &Settings) -> Result<Self, InitError> {
-        let url = address::parse(&settings.address)
+        let mut url = address::parse(&settings.address)
             .map_err(|reason| InitError::Address(format!("invalid Zulip endpoint URL: {reason}")))?;
         let (channel, topic) = match settings.channel.split_once('/') {
             Some((channel, topic)) if !channel.is_empty() && !topic.is_empty() => (channel, topic),
@@ -25,11 +25,12 @@ impl Zulip {
                 return Err(InitError::Channel(format!("{text} '{}'", settings.channel)));
             }
         };
+        url.set_path("/api/v1/messages");
         Ok(Self {
-            url: address::with_path(&url, "/api/v1/messages"),
+            url,
             channel: channel.to_owned(),
             topic: topic.to_owned(),
-            authorization: settings.basic()?,
+            authorization: settings.basic_of_either()?,
         })
     }
 }
@@ -38,8 +39,8 @@ impl Notifier for Zulip {
     fn render(&self, event: &Event) -> Result<Delivery, RenderError> {
         let content = markdown(event);
         let form =
-            [("content", &*content), ("to", &self.channel), ("topic", &self.topic), ("type", "stream")];
-        let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(form).finish();
+            [("type", "stream"), ("to", &*self.channel), ("topic", &*self.topic), ("content", &*content)];
+        let body = address::encode_pairs(form.map(|(key, value)| (key.into(), value.into())).into());
         let message = Message::post_bytes(&self.url, body.into_bytes())
             .with(CONTENT_TYPE, HeaderValue::from_static("application/x-www-form-urlencoded"))
             .authorized(self.authorization.as_ref())

@@ -1,8 +1,8 @@
 //! CEL filters of a Receiver: which of its objects a call marks (NTF-90, NTF-109, NTF-110).
 
 use http::header::CONTENT_TYPE;
-use serde_json::{Value, json};
-use weir_api::notification::ReceiverSpec;
+use serde_json::{Map, Value, json};
+use weir_api::notification::{ReceiverResource, ReceiverSpec};
 use weir_expression::{Expression, ExpressionError, Type};
 
 use super::{Call, TYPE_GENERIC_OIDC};
@@ -57,7 +57,9 @@ impl Filters {
     /// # Errors
     /// When the body is no JSON object, or a filter of the call fails.
     pub async fn of_call(spec: &ReceiverSpec, call: Call<'_>, known: Known) -> Result<Self, String> {
-        if spec.resource_filter.is_none() && spec.resources.iter().all(|resource| resource.filter.is_none()) {
+        let is_filter = |text: &Option<String>| text.as_deref().is_some_and(|text| !text.is_empty());
+        let has_own = |resource: &ReceiverResource| is_filter(&resource.filter);
+        if !is_filter(&spec.resource_filter) && !spec.resources.iter().any(has_own) {
             let for_each = vec![None; spec.resources.len()];
             return Ok(Self { request: json!({}), claims: None, for_all: None, for_each });
         }
@@ -99,7 +101,8 @@ impl Filters {
     }
 }
 
-/// Returns the body as JSON if its type is JSON, else nothing.
+/// Returns the body as JSON if its type is JSON, else nothing. As in Flux, text behind the object does not matter, and null is an
+/// empty one.
 fn request_of(call: Call<'_>) -> Result<Value, String> {
     let is_json =
         call.headers.get_all(CONTENT_TYPE).iter().filter_map(|value| value.to_str().ok()).any(|types| {
@@ -109,10 +112,11 @@ fn request_of(call: Call<'_>) -> Result<Value, String> {
     if !is_json {
         return Ok(json!({}));
     }
-    match serde_json::from_slice(call.body) {
-        Ok(Value::Object(object)) => Ok(Value::Object(object)),
-        Ok(_) => Err("failed to parse request body as JSON: not an object".to_owned()),
-        Err(error) => Err(format!("failed to parse request body as JSON: {error}")),
+    let mut values = serde_json::Deserializer::from_slice(call.body).into_iter::<Option<Map<String, Value>>>();
+    match values.next() {
+        Some(Ok(object)) => Ok(Value::Object(object.unwrap_or_default())),
+        Some(Err(error)) => Err(format!("failed to parse request body as JSON: {error}")),
+        None => Err("failed to parse request body as JSON: EOF".to_owned()),
     }
 }
 
@@ -132,5 +136,30 @@ mod tests {
         let headers = HeaderMap::from_iter([(CONTENT_TYPE, content_type.parse().unwrap())]);
         let request = request_of(Call { headers: &headers, body: br#"{"a":1}"# }).unwrap();
         assert_eq!(request == json!({"a": 1}), is_read);
+    }
+
+    /// NTF-109
+    #[rstest]
+    #[case(r#"{"a":1}"#, Some(json!({"a": 1})))]
+    #[case(r#"{"a":1} and more"#, Some(json!({"a": 1})))]
+    #[case("null", Some(json!({})))]
+    #[case("", None)]
+    #[case("[]", None)]
+    #[case("{", None)]
+    fn bodies_hold_one_object(#[case] body: &str, #[case] expected: Option<Value>) {
+        let headers = HeaderMap::from_iter([(CONTENT_TYPE, "application/json".parse().unwrap())]);
+        assert_eq!(request_of(Call { headers: &headers, body: body.as_bytes() }).ok(), expected);
+    }
+
+    /// NTF-109: without a filter nobody looks at the body; an empty expression is none.
+    #[tokio::test]
+    async fn an_empty_expression_is_no_filter() {
+        let headers = HeaderMap::from_iter([(CONTENT_TYPE, "application/json".parse().unwrap())]);
+        let call = Call { headers: &headers, body: b"no JSON" };
+        let resources = vec![ReceiverResource { filter: Some(String::new()), ..ReceiverResource::default() }];
+        let spec = ReceiverSpec { resource_filter: Some(String::new()), resources, ..ReceiverSpec::default() };
+        assert!(Filters::of_call(&spec, call, Known::default()).await.is_ok());
+        let spec = ReceiverSpec { resource_filter: Some("true".to_owned()), ..spec };
+        assert!(Filters::of_call(&spec, call, Known::default()).await.is_err());
     }
 }

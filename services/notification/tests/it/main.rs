@@ -17,6 +17,7 @@ mod fuzz;
 mod grpc;
 mod logins;
 mod nats;
+mod operations;
 mod stock;
 mod telemetry;
 mod tls;

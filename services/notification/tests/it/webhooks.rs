@@ -9,31 +9,31 @@ use crate::world::{DEADLINE, Setup, World};
 
 const SIGNED: &str = "sha256=b9b3b9d8b6a0fb6a6a4a0c0d";
 
-fn repository(name: &str, team: &str) -> String {
+pub fn repository(name: &str, team: &str) -> String {
     let spec = json!({"url": "https://example.com/x", "interval": "1h", "suspend": true});
     let metadata = json!({"name": name, "labels": {"team": team}});
     let version = "source.toolkit.fluxcd.io/v1";
     json!({"apiVersion": version, "kind": "GitRepository", "metadata": metadata, "spec": spec}).to_string()
 }
 
-fn receiver(name: &str, kind: &str, spec: serde_json::Value) -> String {
+pub fn receiver(name: &str, kind: &str, spec: serde_json::Value) -> String {
     let mut full = json!({"type": kind, "secretRef": {"name": "token"}});
     full.as_object_mut().unwrap().extend(spec.as_object().unwrap().clone());
     let version = "notification.toolkit.fluxcd.io/v1";
     json!({"apiVersion": version, "kind": "Receiver", "metadata": {"name": name}, "spec": full}).to_string()
 }
 
-const TOKEN: &str =
+pub const TOKEN: &str =
     "{apiVersion: v1, kind: Secret, metadata: {name: token}, stringData: {token: test-token}}";
 
-async fn path_of(world: &World, name: &str) -> String {
+pub async fn path_of(world: &World, name: &str) -> String {
     let api =
         world.plane.api("notification.toolkit.fluxcd.io/v1", "Receiver", &world.namespace).await.unwrap();
     let ready = wait_ready(&api, name, DEADLINE).await.unwrap();
     ready.data["status"]["webhookPath"].as_str().unwrap().to_owned()
 }
 
-async fn call(world: &World, path: &str, body: &str, headers: &[(&str, &str)]) -> u16 {
+pub async fn call(world: &World, path: &str, body: &str, headers: &[(&str, &str)]) -> u16 {
     let mut request = world.http.post(world.webhook_url(path)).header("content-type", "application/json");
     for (name, value) in headers {
         request = request.header(*name, *value);
@@ -42,7 +42,7 @@ async fn call(world: &World, path: &str, body: &str, headers: &[(&str, &str)]) -
 }
 
 /// Calls a path that the service has just written into a status: its own watch may show it a moment after the test has seen it.
-async fn first_call(world: &World, path: &str, body: &str, headers: &[(&str, &str)]) -> u16 {
+pub async fn first_call(world: &World, path: &str, body: &str, headers: &[(&str, &str)]) -> u16 {
     let answer = eventually("the service to know its path", DEADLINE, || async {
         let answer = call(world, path, body, headers).await;
         (answer != 404).then_some(answer)

@@ -203,13 +203,22 @@ impl World {
         self.event_on(object, |event| event.data["reason"] == reason).await
     }
 
+    /// Waits for a Kubernetes event of this reason on an object and returns all of it.
+    pub async fn event_object(&self, object: &str, reason: &str) -> Value {
+        self.found_event(object, |event| event.data["reason"] == reason).await
+    }
+
     async fn event_on(&self, object: &str, is_it: impl Fn(&kube::api::DynamicObject) -> bool) -> String {
+        let event = self.found_event(object, is_it).await;
+        event["message"].as_str().unwrap_or_default().to_owned()
+    }
+
+    async fn found_event(&self, object: &str, is_it: impl Fn(&kube::api::DynamicObject) -> bool) -> Value {
         let api = self.plane.api("v1", "Event", &self.namespace).await.unwrap();
         let found = eventually("an event on the object", DEADLINE, || async {
             let events = api.list(&Default::default()).await.ok()?.items;
             let mut events = events.iter().filter(|event| event.data["involvedObject"]["name"] == object);
-            let event = events.find(|event| is_it(event))?;
-            Some(event.data["message"].as_str().unwrap_or_default().to_owned())
+            Some(events.find(|event| is_it(event))?.data.clone())
         });
         found.await.unwrap()
     }
