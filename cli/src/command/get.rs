@@ -276,3 +276,39 @@ fn row(
 ) -> impl Fn(DynamicObject) -> Option<Vec<String>> + Clone {
     move |object| selected(selector.as_ref(), kind, &object).then(|| layout.row(kind, &object))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use clap::Parser;
+    use tokio::sync::Notify;
+    use tokio::time::timeout;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        flags: Flags,
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_long_list_keeps_no_other_from_its_turn() {
+        let flags = Line::parse_from(["get"]).flags;
+        let get = Get { target: Target::All, name: None, show_source: false, flags };
+        let kinds = Target::All.kinds();
+        let (first, last) = (kinds.first().unwrap().name, kinds.last().unwrap().name);
+        let last_began = &Notify::new();
+        let lists = get.each_kind(async |kind: &'static Kind| {
+            match kind.name {
+                name if name == first => last_began.notified().await,
+                name if name == last => last_began.notify_one(),
+                _ => {}
+            }
+            Ok(vec![kind.name])
+        });
+        let names = timeout(Duration::from_secs(5), lists.map(|(_, names)| names).concat()).await.unwrap();
+        assert_eq!(names, kinds.iter().map(|kind| kind.name).collect::<Vec<_>>());
+    }
+}

@@ -47,7 +47,10 @@ const MAIN: [(&str, &str); 7] = [
     (
         "fleet/all.yaml",
         concat!(
-            kustomization!("apps", ", dependsOn: [{name: infra}], postBuild: {substitute: {color: blue}}"),
+            kustomization!(
+                "apps",
+                ", dependsOn: [{name: infra}], postBuild: {substitute: {color: blue}, substituteFrom: [{kind: ConfigMap, name: vars}]}"
+            ),
             kustomization!("infra", ""),
             kustomization!("old", "")
         ),
@@ -55,12 +58,13 @@ const MAIN: [(&str, &str); 7] = [
     (
         "apps/all.yaml",
         concat!(
-            config!("web", "color: '${color}', owned: ours"),
+            config!("web", "color: '${color}', owned: ours, shape: '${shape}'"),
             config!("goes", "a: b"),
             "---\napiVersion: v1\nkind: Secret\nmetadata: {name: token, namespace: flux-system}\nstringData: {key: before, same: same}\n"
         ),
     ),
-    ("infra/all.yaml", config!("infra", "a: b")),
+    // The variables of `apps` are made by what is built after it.
+    ("infra/all.yaml", concat!(config!("infra", "a: b"), config!("vars", "shape: round"))),
     ("old/all.yaml", config!("old", "a: b")),
     ("team/all.yaml", config!("team", "a: b")),
     ("paused/all.yaml", config!("paused", "a: b")),
@@ -75,7 +79,7 @@ const FEATURE: [(&str, &str); 8] = [
         concat!(
             kustomization!(
                 "apps",
-                ", dependsOn: [{name: infra}], postBuild: {substitute: {color: green}}, ignore: [{paths: [/data/owned], target: {name: web}}]"
+                ", dependsOn: [{name: infra}], postBuild: {substitute: {color: green}, substituteFrom: [{kind: ConfigMap, name: vars}]}, ignore: [{paths: [/data/owned], target: {name: web}}]"
             ),
             kustomization!("extra", ", dependsOn: [{name: apps}]"),
             kustomization!("infra", "")
@@ -84,7 +88,7 @@ const FEATURE: [(&str, &str); 8] = [
     (
         "apps/all.yaml",
         concat!(
-            config!("web", "color: '${color}', owned: theirs"),
+            config!("web", "color: '${color}', owned: theirs, shape: '${shape}'"),
             "---\napiVersion: v1\nkind: Secret\nmetadata: {name: token, namespace: flux-system}\nstringData: {key: after, same: same}\n",
             "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: shop, namespace: shop}\n",
             "---\napiVersion: example.com/v1\nkind: Widget\nmetadata: {name: first, namespace: shop}\n"
@@ -94,6 +98,7 @@ const FEATURE: [(&str, &str); 8] = [
         "infra/all.yaml",
         concat!(
             config!("infra", "a: b"),
+            config!("vars", "shape: square"),
             "---\napiVersion: v1\nkind: Namespace\nmetadata: {name: shop}\n",
             "---\napiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: widgets.example.com}\n",
             "spec: {group: example.com, scope: Namespaced, names: {kind: Widget, plural: widgets, singular: widget, listKind: WidgetList}, ",
@@ -196,7 +201,7 @@ impl Fleet {
 }
 
 /// The lines of the plan of the branch that name objects.
-const PLANNED: [&str; 21] = [
+const PLANNED: [&str; 22] = [
     "📁 Kustomization/flux-system/fleet changed",
     "► Kustomization/flux-system/apps drifted",
     "► Kustomization/flux-system/extra created",
@@ -207,6 +212,7 @@ const PLANNED: [&str; 21] = [
     "📁 Kustomization/team/team changed",
     "► ConfigMap/flux-system/team drifted",
     "📁 Kustomization/flux-system/infra changed",
+    "► ConfigMap/flux-system/vars drifted",
     "► Namespace/shop created",
     "► CustomResourceDefinition/widgets.example.com created",
     "📁 Kustomization/flux-system/apps changed",
@@ -217,7 +223,7 @@ const PLANNED: [&str; 21] = [
     "► ConfigMap/flux-system/goes deleted",
     "📁 Kustomization/flux-system/extra created",
     "► ConfigMap/flux-system/extra created",
-    "6 to create, 4 to change, 3 to prune",
+    "6 to create, 5 to change, 3 to prune",
 ];
 
 /// Returns the plan of a branch as programs read it.
@@ -248,7 +254,10 @@ async fn a_plan_is_what_a_merge_makes_of_the_cluster() {
     let web = changes.clone().find(|change| change["name"] == "web").unwrap();
     assert_eq!(
         web["differences"],
-        json!([{ "path": ["data", "color"], "before": "blue", "after": "green" }])
+        json!([
+            { "path": ["data", "color"], "before": "blue", "after": "green" },
+            { "path": ["data", "shape"], "before": "round", "after": "square" },
+        ])
     );
     assert_eq!(fleet.state().await, before, "a plan writes nothing");
 
@@ -275,7 +284,7 @@ async fn a_plan_is_what_a_merge_makes_of_the_cluster() {
         wait_gone(&maps, gone, DEADLINE).await.unwrap();
     }
     let web = maps.get("web").await.unwrap();
-    assert_eq!(web.data["data"], json!({ "color": "green", "owned": "ours" }));
+    assert_eq!(web.data["data"], json!({ "color": "green", "owned": "ours", "shape": "square" }));
     assert_eq!(plan_of(&fleet, "main").await["summary"], none);
 }
 
@@ -294,7 +303,10 @@ async fn a_folder_stands_for_a_revision() {
     let fleet = Fleet::start().await;
     let folder = fleet.home.folder.path();
     write(&folder.join("checkout"), &MAIN);
-    write(&folder.join("checkout"), &[("infra/all.yaml", config!("infra", "a: c"))]);
+    write(
+        &folder.join("checkout"),
+        &[("infra/all.yaml", concat!(config!("infra", "a: c"), config!("vars", "shape: round")))],
+    );
     write(&folder.join("broken"), &[("fleet/all.yaml", MAIN[0].1), ("infra/all.yaml", "kind: none\n")]);
     insta::assert_snapshot!(fleet.transcript(&COMMANDS).await);
 }

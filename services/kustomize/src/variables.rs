@@ -90,11 +90,26 @@ impl Variables {
     /// # Errors
     /// A source cannot be read, or a name or the size of all is not allowed.
     pub async fn load(client: &Client, kustomization: &Kustomization) -> Result<Option<Self>, Error> {
+        Self::load_over(client, kustomization, |_| None).await
+    }
+
+    /// The same, where `known` has the values of sources that are not to be read from the cluster.
+    ///
+    /// # Errors
+    /// As [`Self::load`].
+    pub async fn load_over(
+        client: &Client,
+        kustomization: &Kustomization,
+        known: impl Fn(&SubstituteReference) -> Option<BTreeMap<String, String>>,
+    ) -> Result<Option<Self>, Error> {
         let Some(post_build) = &kustomization.spec.post_build else { return Ok(None) };
         let namespace = kustomization.metadata.namespace.as_deref().unwrap_or_default();
         let mut loaded = Self::default();
         for reference in &post_build.substitute_from {
-            let values = read(client, namespace, reference).await?;
+            let values = match known(reference) {
+                Some(values) => values,
+                None => read(client, namespace, reference).await?,
+            };
             loaded.extend(values, reference.kind != CONFIG_MAP);
             loaded.check_size()?;
         }

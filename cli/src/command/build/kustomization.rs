@@ -7,6 +7,7 @@ mod local_sources;
 mod manifests;
 mod mask;
 mod spec;
+mod values;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -24,6 +25,7 @@ pub(crate) use self::local_sources::source_of;
 pub(crate) use self::manifests::Place;
 pub(crate) use self::mask::MASK;
 pub(crate) use self::spec::{Specs, kustomization};
+pub(crate) use self::values::{Data, Values};
 use super::remote::RemoteFlags;
 use crate::cluster::Cluster;
 use crate::csv::Record;
@@ -167,7 +169,7 @@ impl Local {
 
     /// The place where specs are looked for; without a cluster only in the file.
     pub(crate) fn specs(&self, cluster: Option<Cluster>) -> Specs<'_> {
-        Specs { cluster, file: self.file() }
+        Specs { cluster, file: self.file(), values: Values::default() }
     }
 
     /// Builds a Kustomization over a directory.

@@ -20,13 +20,14 @@ use super::revision::{Files, MAX_BUILD_BYTES};
 use crate::changes::{MAX_DEPTH, inventory, owner};
 use crate::cluster::Cluster;
 use crate::command::build::kustomization::{
-    MAX_KUSTOMIZATIONS, Place, Specs, build, kustomization, source_of,
+    Data, MAX_KUSTOMIZATIONS, Place, Specs, build, kustomization, source_of,
 };
 use crate::command::why;
 use crate::error::Error;
 use crate::output::progress::Ticker;
 
-/// Builds of a Kustomization that changes its own spec, until the spec is the one that it was built with.
+/// Builds of a Kustomization that changes its own spec, until the spec is the one that it was built with; and of all, until
+/// their variables are those that come out of the builds.
 const MAX_BUILDS: usize = 3;
 
 /// Namespace and name.
@@ -102,6 +103,8 @@ pub(super) struct Forest<'a> {
     seen: BTreeMap<Key, Origin>,
     pending: VecDeque<(Kustomization, Origin, usize)>,
     planned: Vec<Planned>,
+    /// Kustomizations, with the values that were there for their builds.
+    read: Vec<(Kustomization, Vec<Option<Data>>)>,
 }
 
 impl<'a> Forest<'a> {
@@ -116,12 +119,28 @@ impl<'a> Forest<'a> {
         let keyed = |kustomization: Kustomization| (key(&kustomization), kustomization);
         let live = cluster.pages(all.resource_url(), ListParams::default(), keyed).await??;
         let live = live.into_iter().collect();
-        let (seen, pending, planned) = (BTreeMap::new(), VecDeque::new(), Vec::new());
-        Ok(Self { builder, source, ticker, live, seen, pending, planned })
+        let (seen, pending) = (BTreeMap::new(), VecDeque::new());
+        let (planned, read) = (Vec::new(), Vec::new());
+        Ok(Self { builder, source, ticker, live, seen, pending, planned, read })
     }
 
-    /// Builds all that the revision is about, parents before their children.
+    /// Builds all that the revision is about. What takes variables from the objects of a later build is built again.
     pub(super) async fn grown(mut self) -> Result<Vec<Planned>, Error> {
+        for _ in 0..MAX_BUILDS {
+            self.seen.clear();
+            self.planned.clear();
+            self.read.clear();
+            self.grow().await?;
+            let values = &self.builder.specs.values;
+            if self.read.iter().all(|(kustomization, read)| *read == values.of(kustomization)) {
+                break;
+            }
+        }
+        Ok(self.planned)
+    }
+
+    /// Builds parents before their children.
+    async fn grow(&mut self) -> Result<(), Error> {
         let is_child = |kustomization: &Kustomization| {
             let parent = why::owner(kustomization).and_then(|owner| self.live.get(&owner));
             parent.is_some_and(|parent| self.is_concerned(parent))
@@ -135,7 +154,7 @@ impl<'a> Forest<'a> {
             self.pending.push_back((child, Origin::Cluster, 0));
             self.build_pending().await?;
         }
-        Ok(self.planned)
+        Ok(())
     }
 
     fn is_concerned(&self, kustomization: &Kustomization) -> bool {
@@ -171,15 +190,16 @@ impl<'a> Forest<'a> {
                 Err(error) => Fate::Failed(error.to_string()),
             }
         };
-        let children = match &fate {
-            Fate::Built(objects) => Some(kustomizations(objects).collect()),
-            _ => None,
+        let values = &mut self.builder.specs.values;
+        self.read.push((kustomization.clone(), values.of(&kustomization)));
+        let Fate::Built(objects) = &fate else {
+            self.add(kustomization, fate);
+            return Ok(());
         };
+        values.extend(objects);
+        let children = kustomizations(objects).collect();
         let parent = self.add(kustomization, fate);
-        match children {
-            Some(children) => self.add_children(&parent, children, depth),
-            None => Ok(()),
-        }
+        self.add_children(&parent, children, depth)
     }
 
     fn add(&mut self, kustomization: Kustomization, fate: Fate) -> Arc<Kustomization> {

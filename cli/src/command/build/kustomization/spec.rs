@@ -8,6 +8,7 @@ use weir_api::Kustomization;
 use weir_kustomize::{Kustomization as Document, Options, RelPath, RootedFs, build_kustomization};
 use weir_kustomize_controller::variables::{self, Variables};
 
+use super::values::Values;
 use crate::cluster::Cluster;
 use crate::error::Error;
 
@@ -17,12 +18,14 @@ pub(crate) struct Specs<'a> {
     pub(super) cluster: Option<Cluster>,
     /// `--kustomization-file`.
     pub(super) file: Option<&'a Path>,
+    /// ConfigMaps and Secrets that are not as they are in the cluster.
+    pub(crate) values: Values,
 }
 
 impl Specs<'static> {
     /// Those of a cluster alone.
     pub(crate) fn of_cluster(cluster: Cluster) -> Self {
-        Self { cluster: Some(cluster), file: None }
+        Self { cluster: Some(cluster), file: None, values: Values::default() }
     }
 }
 
@@ -82,7 +85,9 @@ impl Specs<'_> {
     ) -> Result<Option<Result<Variables, variables::Error>>, Error> {
         Ok(match &self.cluster {
             Some(cluster) => {
-                cluster.in_time(Variables::load(&cluster.client, kustomization)).await?.transpose()
+                let known = |reference: &_| self.values.named(kustomization, reference);
+                let loading = Variables::load_over(&cluster.client, kustomization, known);
+                cluster.in_time(loading).await?.transpose()
             }
             None => kustomization.spec.post_build.as_ref().map(Variables::inline),
         })
