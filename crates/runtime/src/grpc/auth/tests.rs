@@ -1,4 +1,5 @@
 use std::convert::Infallible;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use http::{Request as HttpRequest, Response};
 use kube::client::Body;
@@ -131,4 +132,38 @@ async fn a_token_of_nobody_is_asked_about_once() {
         assert_eq!(refused.code(), tonic::Code::Unauthenticated);
     }
     assert_eq!(asked.lock().len(), 1);
+}
+
+#[tokio::test]
+async fn security_few_tokens_are_reviewed_at_once() {
+    let (begun, answers) = (Arc::new(AtomicUsize::new(0)), Arc::new(Semaphore::new(0)));
+    let (counted, gate) = (Arc::clone(&begun), Arc::clone(&answers));
+    let server = tower::service_fn(move |_: HttpRequest<Body>| {
+        let (counted, gate) = (Arc::clone(&counted), Arc::clone(&gate));
+        async move {
+            counted.fetch_add(1, Ordering::SeqCst);
+            gate.acquire().await.unwrap().forget();
+            let review = json!({"spec": {}, "status": {"authenticated": false}});
+            Ok::<_, Infallible>(Response::new(Body::from(serde_json::to_vec(&review).unwrap())))
+        }
+    });
+    let authorizer = Authorizer::new(kube::Client::new(server, "default"), Peers::in_process());
+    let strangers = (0..3 * REVIEWS_AT_ONCE).map(|number| token(&number.to_string()));
+    let refused = futures::future::join_all(strangers.map(|token| {
+        let authorizer = authorizer.clone();
+        async move { authorizer.identify_bearer(Some(&token)).await.unwrap_err().code() }
+    }));
+    let watched = async {
+        while begun.load(Ordering::SeqCst) < REVIEWS_AT_ONCE {
+            tokio::task::yield_now().await;
+        }
+        // Time enough for those that would not wait.
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(begun.load(Ordering::SeqCst), REVIEWS_AT_ONCE);
+        answers.add_permits(3 * REVIEWS_AT_ONCE);
+    };
+    let (refused, ()) = tokio::join!(refused, watched);
+    assert_eq!(refused, [tonic::Code::Unauthenticated; 3 * REVIEWS_AT_ONCE]);
 }
