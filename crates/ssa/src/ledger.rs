@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
 use kube::api::{DynamicObject, ObjectMeta};
 use parking_lot::Mutex;
 use weir_kstatus::{Assessment, Status, assess};
@@ -21,6 +22,9 @@ use crate::ownership::Managers;
 use crate::policy::may_prune;
 use crate::precise::Precise;
 use crate::{Entry, GroupKind, ObjectId, Owner};
+
+/// Field manager of Flux's command, and of ours.
+const COMMAND: &str = "flux";
 
 /// The reason for which an owner should look at its objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -234,7 +238,8 @@ impl Ledger {
         }
         seen.assessment = seen.assessment.or_else(|| before.and_then(|before| before.assessment.clone()));
         let has_drifted = record.settled.is_some_and(|settled| settled.is_changed_to(&seen))
-            && before.is_none_or(|before| before.fingerprint != seen.fingerprint);
+            && before.is_none_or(|before| before.fingerprint != seen.fingerprint)
+            && !is_of_command(meta);
         let has_status = is_waiting
             && before.is_none_or(|before| status_of(&before.assessment) != status_of(&seen.assessment));
         record.seen = Some(seen);
@@ -349,6 +354,15 @@ impl Record {
 pub fn ends_by_itself(id: &ObjectId, spec: Option<&serde_json::Value>) -> bool {
     let lifetime = spec.and_then(|spec| spec.get("ttlSecondsAfterFinished"));
     id.group == "batch" && id.kind == "Job" && lifetime.is_some_and(|lifetime| !lifetime.is_null())
+}
+
+/// Returns true when the last write was one of `flux bootstrap`, `flux install` or ours. What they apply is in the source soon, or put back
+/// by the next regular run, as in Flux: put back at once, an upgrade would go back and forth.
+fn is_of_command(meta: &ObjectMeta) -> bool {
+    let entries = meta.managed_fields.iter().flatten().filter(|entry| entry.subresource.is_none());
+    let time = |entry: &ManagedFieldsEntry| entry.time.as_ref().map(|time| time.0);
+    let last = entries.clone().map(time).max();
+    entries.filter(|entry| Some(time(entry)) == last).any(|entry| entry.manager.as_deref() == Some(COMMAND))
 }
 
 fn status_of(assessment: &Option<Assessment>) -> Option<Status> {

@@ -64,6 +64,33 @@ fn settled_object_is_proved_until_our_fields_change() {
     assert_eq!(*notices.lock(), [("app".to_owned(), Notice::Drift)]);
 }
 
+/// An upgrade by `flux bootstrap` is in the source soon. Whoever writes after it is as others.
+#[test]
+fn writes_of_the_command_are_left_to_the_next_run() {
+    let (ledger, notices) = ledger();
+    ledger.settle(&owner("app"), &id(), Some(1), &object("5", "a", Value::Null));
+    let written = |version: &str, own: &str, manager: &str, time: &str| {
+        let mut object = object(version, own, ready());
+        let entries = object.metadata.managed_fields.as_mut().unwrap();
+        let entry = |manager: &str, time: &str, subresource: Option<&str>| {
+            let entry =
+                json!({"manager": manager, "operation": "Apply", "time": time, "subresource": subresource});
+            serde_json::from_value(entry).unwrap()
+        };
+        entries.push(entry(manager, time, None));
+        entries.push(entry("flux", "2026-01-01T00:00:00Z", None));
+        entries.push(entry("kube-controller-manager", "2026-01-03T00:00:00Z", Some("status")));
+        object
+    };
+    let command = written("6", "b", "flux", "2026-01-02T00:00:00Z");
+    ledger.saw(&id(), &command.metadata, Some(&command));
+    assert!(!ledger.proves(&owner("app"), &entries()), "the next run looks at it");
+    assert_eq!(*notices.lock(), []);
+    let person = written("7", "c", "kubectl-edit", "2026-01-02T00:00:00Z");
+    ledger.saw(&id(), &person.metadata, Some(&person));
+    assert_eq!(*notices.lock(), [("app".to_owned(), Notice::Drift)]);
+}
+
 /// The watch tells of a write before the answer to it comes: nobody else has changed anything.
 #[test]
 fn own_write_is_no_drift() {
