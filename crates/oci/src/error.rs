@@ -105,6 +105,14 @@ pub enum Error {
         /// Address of the next page.
         next: String,
     },
+    /// A header of a list from which no next page can be read.
+    #[error("failed to parse link header: missing '{missing}' in: {header}")]
+    Link {
+        /// The sign that is not there.
+        missing: char,
+        /// The header.
+        header: String,
+    },
     /// An upload that goes on elsewhere: we and our credentials do not follow.
     #[error("upload to '{registry}' goes on at '{next}', which is not on the same registry")]
     Upload {

@@ -38,7 +38,7 @@ impl Reconciler for Scanner {
         let plan = decide(&observed);
         let result = match &plan {
             Plan::Scan(scan) => {
-                let progress = scan.progress();
+                let progress = scan.why.progress();
                 if scan.is_of_empty_store() {
                     run.phase(progress.clone(), progress);
                 } else {
@@ -46,7 +46,7 @@ impl Reconciler for Scanner {
                 }
                 Some(self.act(&run.key, scan, &run.cancel).await)
             }
-            Plan::Keep { .. } | Plan::Fail(_) => None,
+            Plan::Keep { .. } | Plan::Hindered { .. } | Plan::Fail(_) => None,
         };
         if matches!(result, Some(Err(ScanError::Superseded))) {
             return Outcome::superseded(ImageRepository::clone(&run.object));

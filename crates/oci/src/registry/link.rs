@@ -17,17 +17,56 @@ pub(super) fn next(answer: &Answer) -> Result<Option<Url>, Error> {
 /// header must not send us, and our credentials, anywhere else.
 ///
 /// # Errors
-/// When it is not.
+/// When it is not, or there is no address in a header (IR-12): tags would be missing without a word.
 pub fn next_page<'a>(list: &Url, links: impl Iterator<Item = &'a str>) -> Result<Option<Url>, Error> {
-    let next = links.flat_map(|value| value.split(',')).find_map(|link| {
-        let (target, parameters) = link.trim().strip_prefix('<')?.split_once('>')?;
-        let is_next =
-            parameters.split(';').any(|parameter| matches!(parameter.trim(), "rel=\"next\"" | "rel=next"));
-        is_next.then_some(target)
-    });
+    let mut next = None;
+    for header in links.filter(|header| !header.is_empty()) {
+        if !header.starts_with('<') || !header.contains('>') {
+            let missing = if header.starts_with('<') { '>' } else { '<' };
+            return Err(Error::Link { missing, header: weir_http::shown_text(header) });
+        }
+        next = next.or_else(|| header.split(',').find_map(next_of));
+    }
     let Some(next) = next else { return Ok(None) };
     match list.join(next).ok().filter(|url| url.origin() == list.origin()) {
         Some(url) => Ok(Some(url)),
         None => Err(Error::NextPage { list: shown(list), next: weir_http::shown_text(next) }),
+    }
+}
+
+/// The address of a link, if it leads to the next page. One that does not say where it leads does.
+fn next_of(link: &str) -> Option<&str> {
+    let (target, parameters) = link.trim().strip_prefix('<')?.split_once('>')?;
+    let mut relations = parameters.split(';').filter_map(|parameter| parameter.trim().strip_prefix("rel="));
+    let is_next = relations.next().is_none_or(|relation| relation.trim_matches('"') == "next");
+    is_next.then_some(target)
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use url::Url;
+
+    use super::next_page;
+
+    /// IR-12.
+    #[rstest]
+    #[case(&[], Ok(None))]
+    #[case(&[""], Ok(None))]
+    #[case(&["</v2/a/tags/list?last=b>; rel=\"next\""], Ok(Some("https://h/v2/a/tags/list?last=b")))]
+    #[case(&["</v2/a/tags/list?last=b>; rel=next"], Ok(Some("https://h/v2/a/tags/list?last=b")))]
+    #[case(&["<list?last=b>"], Ok(Some("https://h/v2/a/tags/list?last=b")))]
+    #[case(&["</first>; rel=\"prev\""], Ok(None))]
+    #[case(&["</first>; rel=\"prev\", <list?n=2>; rel=\"next\""], Ok(Some("https://h/v2/a/tags/list?n=2")))]
+    #[case(&["</first>; rel=\"prev\"", "<list?n=2>; rel=\"next\""], Ok(Some("https://h/v2/a/tags/list?n=2")))]
+    #[case(&["nonsense"], Err("failed to parse link header: missing '<' in: nonsense"))]
+    #[case(&["<list; rel=next"], Err("failed to parse link header: missing '>' in: <list; rel=next"))]
+    #[case(&["<http://other/v2/a/tags/list>; rel=\"next\""],
+        Err("list 'https://h/v2/a/tags/list' goes on at 'http://other/v2/a/tags/list', which is not on the same registry"))]
+    fn pages_follow(#[case] headers: &[&str], #[case] expected: Result<Option<&str>, &str>) {
+        let list = Url::parse("https://h/v2/a/tags/list").unwrap();
+        let found = next_page(&list, headers.iter().copied()).map_err(|error| error.to_string());
+        let found = found.map(|url| url.map(String::from));
+        assert_eq!(found, expected.map(|url| url.map(str::to_owned)).map_err(str::to_owned));
     }
 }

@@ -74,6 +74,7 @@ pub(super) fn decide(observed: &Observed) -> Result<Work, Failure> {
     let access = access.clone().map_err(access_failure)?;
     let plan = GitPlan::of(git, repository).map_err(|error| match error {
         PlanError::Name(_) => failure::checkout_source(error),
+        PlanError::Refspec(_) => failure::update_source(error),
         error => failure::source_manager(error),
     })?;
     let signing_key = observed.signing_key.clone().transpose().map_err(failure::source_manager)?;

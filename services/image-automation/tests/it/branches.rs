@@ -82,6 +82,21 @@ async fn a_refspec_is_pushed_too() {
     assert_eq!(repo.head("copy").unwrap(), repo.head("main").unwrap());
 }
 
+/// DEP-GIT-5: a server that takes no options gets the commit all the same, as from Flux.
+#[tokio::test]
+async fn options_that_the_server_does_not_take_are_left_out() {
+    let world = World::start().await;
+    let repo = world.git.repo("app").unwrap();
+    repo.commit("main", "first", &[("web.yaml", &world.manifest("old:1", "web"))]).unwrap();
+    world.select("web", "r/web", "1.0.0").await;
+    world.repository("app").await;
+    let push = json!({"refspec": "refs/heads/main:refs/heads/copy", "options": {"topic": "images"}});
+    world.automation("app", json!({"push": push})).await;
+    world.until_seen("app", "web", "1.0.0").await;
+    assert_eq!(repo.head("copy").unwrap(), repo.head("main").unwrap());
+    assert!(world.controller.log_tail().contains("pushing without options"));
+}
+
 /// Commits that others have pushed onto the destination of a refspec stay, though it is the branch that was checked out.
 #[tokio::test]
 async fn a_refspec_onto_the_checkout_branch_drops_nobodys_commit() {

@@ -38,6 +38,8 @@ pub(super) enum Plan {
         /// The repository's canonical name.
         canonical: String,
     },
+    /// A scan is due, and cannot begin.
+    Hindered { why: Why, failure: Failure },
     /// The run ends here.
     Fail(Failure),
 }
@@ -64,21 +66,23 @@ pub(super) enum Why {
     Failed,
 }
 
-impl Scan {
+impl Why {
     /// Returns the message of the object while the scan goes on.
-    pub(super) fn progress(&self) -> String {
-        let why = match self.why {
-            Why::First => "first scan",
-            Why::Requested => "reconcile requested",
-            Why::NewName => "new image name",
-            Why::NewExclusions => "updated exclusion list",
-            Why::EmptyStore => "no tags in database",
-            Why::Interval => "triggered by interval",
-            Why::Failed => "last scan failed",
+    pub(super) fn progress(self) -> String {
+        let why = match self {
+            Self::First => "first scan",
+            Self::Requested => "reconcile requested",
+            Self::NewName => "new image name",
+            Self::NewExclusions => "updated exclusion list",
+            Self::EmptyStore => "no tags in database",
+            Self::Interval => "triggered by interval",
+            Self::Failed => "last scan failed",
         };
         format!("scanning: {why}")
     }
+}
 
+impl Scan {
     /// Returns true when tags were lost that policies may be waiting for.
     pub(super) fn is_of_empty_store(&self) -> bool {
         self.why == Why::EmptyStore
@@ -118,7 +122,7 @@ pub(super) fn decide(observed: &Observed) -> Plan {
                 let exclusions = exclusions(&observed.object);
                 Plan::Scan(Box::new(Scan { why, repository, options, exclusions }))
             }
-            Err(message) => Plan::Fail(Failure::retried(READ_OPERATION_FAILED, message)),
+            Err(message) => Plan::Hindered { why, failure: Failure::retried(READ_OPERATION_FAILED, message) },
         },
         Ok(Due::In(next)) => Plan::Keep { next, canonical: repository.to_string() },
         Err(cause) => {

@@ -46,13 +46,14 @@ pub(super) fn report(
         }
         (Plan::Scan(scan), Some(Err(error))) => {
             let failure = Failure::retried(READ_OPERATION_FAILED, format!("scan failed: {error}"));
-            failure.outcome(object.clone(), writer, &scan.progress())
+            failure.outcome(object.clone(), writer, &scan.why.progress())
         }
         (Plan::Keep { next, canonical }, _) => {
             let left = Duration::from(next);
             let quiet = format!("no change in repository configuration since last scan, next scan in {left}");
             succeeded(object, object.clone(), canonical, writer, quiet, Next::After(next))
         }
+        (Plan::Hindered { why, failure }, _) => failure.outcome(object.clone(), writer, &why.progress()),
         (Plan::Fail(failure), _) => failure.outcome(object.clone(), writer, &writer.progress()),
         // A scan always has a result; without one there is nothing to report.
         (Plan::Scan(_), None) => Outcome::superseded(object.clone()),

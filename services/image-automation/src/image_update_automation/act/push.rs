@@ -56,7 +56,24 @@ impl Automation {
             lease: target.lease,
             options: work.git.options.clone(),
         };
-        self.git.push(&to_the_end(&work.access.remote), checkout, request).await
+        self.push(work, &to_the_end(&work.access.remote), checkout, request).await
+    }
+
+    /// Pushes, without the options where the server takes none, as Flux does.
+    async fn push(
+        &self,
+        work: &Work,
+        remote: &Remote,
+        checkout: &Checkout,
+        request: PushRequest,
+    ) -> Result<(), Error> {
+        match self.git.push(remote, checkout, request.clone()).await {
+            Err(error @ Error::PushOptionsUnsupported) => {
+                tracing::warn!(%error, automation = %work.automation, "pushing without options");
+                self.git.push(remote, checkout, PushRequest { options: Vec::new(), ..request }).await
+            }
+            pushed => pushed,
+        }
     }
 
     /// Pushes the refspec, if there is one. `commit` is the head of the push branch now, `base` what it was before. Without a
@@ -95,7 +112,7 @@ impl Automation {
             lease,
             options: work.git.options.clone(),
         };
-        self.git.push(&remote, checkout, request).await.map_err(failed)
+        self.push(work, &remote, checkout, request).await.map_err(failed)
     }
 
     /// The commit at a reference of the remote.

@@ -118,6 +118,15 @@ fn sources_that_are_not_there_are_tried_again() {
     );
 }
 
+/// IU-15: nothing is pushed of what could delete a reference.
+#[test]
+fn a_refspec_without_a_source_is_refused() {
+    let change = json!({"spec": {"git": {"push": {"refspec": ":refs/heads/main"}}}});
+    let failure = decide(&observed(change)).unwrap_err();
+    let message = "failed to update source: invalid refspec ':refs/heads/main'";
+    assert_eq!((failure.reason, failure.message.as_str()), ("GitOperationFailed", message));
+}
+
 fn unread() -> ReadError {
     let message = "secrets \"s\" not found".to_owned();
     ReadError { kind: "secret".to_owned(), place: "ns/s".to_owned(), is_not_found: true, message }

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use rstest::rstest;
 use serde_json::{Value, json};
 use weir_access::ReadError;
+use weir_auth::LoginError;
 use weir_oci::RegistryOptions;
 
 use super::{Plan, decide};
@@ -39,7 +40,10 @@ fn observed(change: Value) -> Observed {
 
 fn words(plan: Plan) -> String {
     match plan {
-        Plan::Scan(scan) => scan.progress(),
+        Plan::Scan(scan) => scan.why.progress(),
+        Plan::Hindered { why, failure } => {
+            format!("{} ({}): {}", failure.reason, why.progress(), failure.message)
+        }
         Plan::Keep { next, .. } => format!("keep {}", weir_api::Duration::from(next)),
         Plan::Fail(failure) => format!("{}: {}", failure.reason, failure.message),
     }
@@ -102,6 +106,13 @@ fn what_cannot_be_read_fails() {
         words(decide(&Observed { options, ..observed(json!({})) })),
         "AuthenticationFailed: failed to configure authentication options: secrets \"s\" not found"
     );
+    // IR-24: a login is part of the scan, and does not matter while none is due.
+    let options = || Err(LoginError::Lockdown { place: "ns/s".to_owned() }.into());
+    let failed = words(decide(&Observed { is_requested: true, options: options(), ..observed(json!({})) }));
+    let expected =
+        "ReadOperationFailed (scanning: reconcile requested): scan failed: failed to get service account";
+    assert!(failed.starts_with(expected), "{failed}");
+    assert_eq!(words(decide(&Observed { options: options(), ..observed(json!({})) })), "keep 50m0s");
     let has_tags = Err("disk".to_owned());
     assert_eq!(
         words(decide(&Observed { has_tags, ..observed(json!({})) })),
