@@ -35,7 +35,7 @@ pub enum Error {
     #[error("repository not found")]
     SshRepositoryNotFound,
     /// Any other answer of an HTTP server.
-    #[error("unexpected requesting \"{url}\" status code: {status}")]
+    #[error("unexpected client error: unexpected requesting \"{url}\" status code: {status}")]
     UnexpectedStatus {
         /// Name of the thing requested.
         url: String,

@@ -46,9 +46,18 @@ pub(crate) fn client_config(profile: &Profile) -> Result<ClientConfig, ClientErr
     let identity =
         profile.identity.as_ref().map(|pem| identity(pem.expose_secret().as_bytes())).transpose()?;
     config(Trust { own, is_alone: profile.ca_alone }, identity).map_err(|source| match profile.identity {
-        Some(_) => ClientError::Identity { reason: format!("tls: {source}") },
+        Some(_) => unusable(&source),
         None => ClientError::Tls { source },
     })
+}
+
+/// A certificate that cannot be used with its key, in Go's words.
+fn unusable(error: &Error) -> ClientError {
+    let reason = match error {
+        Error::InconsistentKeys(_) => "tls: private key does not match public key".to_owned(),
+        _ => format!("tls: {error}"),
+    };
+    ClientError::Identity { reason }
 }
 
 /// Returns the configuration of a profile for a protocol other than HTTP: it offers the server no protocol (ALPN).
@@ -67,7 +76,7 @@ pub fn tls_config(profile: &Profile) -> Result<Arc<ClientConfig>, ClientError> {
 /// When there is no certificate or no key, or they do not belong together.
 pub fn check_identity(pem: &[u8]) -> Result<(), ClientError> {
     let checked = config(Trust { own: None, is_alone: false }, Some(identity(pem)?));
-    checked.map(drop).map_err(|source| ClientError::Identity { reason: format!("tls: {source}") })
+    checked.map(drop).map_err(|source| unusable(&source))
 }
 
 fn config(trust: Trust, identity: Option<Identity>) -> Result<ClientConfig, Error> {

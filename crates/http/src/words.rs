@@ -3,6 +3,7 @@
 
 use std::error::Error;
 use std::io::ErrorKind;
+use std::net::SocketAddr;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -59,9 +60,17 @@ pub fn reason(error: &reqwest::Error, url: &Url) -> String {
     }
     let causes = || std::iter::successors(Error::source(error), |cause| (*cause).source());
     let io = causes().find_map(|cause| cause.downcast_ref::<std::io::Error>());
-    let place = || {
-        let host = url.host_str().unwrap_or_default();
-        url.port_or_known_default().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
+    let dialled = |what: &str| {
+        let (host, port) = (url.host_str().unwrap_or_default(), url.port_or_known_default());
+        match (causes().find_map(dialled), port) {
+            // Another port than the server's is that of the proxy before it.
+            (Some(address), Some(port)) if address.port() != port => {
+                format!("proxyconnect tcp: dial tcp {address}: connect: {what}")
+            }
+            (Some(address), _) => format!("dial tcp {address}: connect: {what}"),
+            (None, Some(port)) => format!("dial tcp {host}:{port}: connect: {what}"),
+            (None, None) => format!("dial tcp {host}: connect: {what}"),
+        }
     };
     if let Some(words) = causes()
         .find_map(|cause| tls_error(cause))
@@ -70,18 +79,35 @@ pub fn reason(error: &reqwest::Error, url: &Url) -> String {
         return words;
     }
     match io.map(std::io::Error::kind) {
-        Some(ErrorKind::ConnectionRefused) => format!("dial tcp {}: connect: connection refused", place()),
-        Some(ErrorKind::NetworkUnreachable) => {
-            format!("dial tcp {}: connect: network is unreachable", place())
-        }
-        Some(ErrorKind::HostUnreachable) => format!("dial tcp {}: connect: no route to host", place()),
+        Some(ErrorKind::ConnectionRefused) => dialled("connection refused"),
+        Some(ErrorKind::NetworkUnreachable) => dialled("network is unreachable"),
+        Some(ErrorKind::HostUnreachable) => dialled("no route to host"),
         Some(ErrorKind::ConnectionReset) => "read: connection reset by peer".to_owned(),
         Some(ErrorKind::UnexpectedEof) => "unexpected EOF".to_owned(),
         _ if error.is_connect() && causes().any(|cause| cause.to_string().starts_with("dns error")) => {
             format!("dial tcp: lookup {}: no such host", url.host_str().unwrap_or_default())
         }
         // The last cause has the detail; those above it only report that something failed.
-        _ => causes().last().map_or_else(|| alone(error), ToString::to_string),
+        _ => causes().last().map_or_else(|| alone(error), |cause| in_go(cause.to_string())),
+    }
+}
+
+/// The address to which no connection could be made. It is the client's secret but for its debug text.
+fn dialled(cause: &(dyn Error + 'static)) -> Option<SocketAddr> {
+    let shown = format!("{cause:?}");
+    let rest = shown.strip_prefix("ConnectError(\"tcp connect error\", ")?;
+    rest.split(", ").next()?.parse().ok()
+}
+
+/// The words of our client's libraries in those of Go's.
+fn in_go(words: String) -> String {
+    match words.as_str() {
+        "connection closed before message completed" => "EOF".to_owned(),
+        "tunnel error: proxy authorization required" => "Proxy Authentication Required".to_owned(),
+        "failed to parse header value" => {
+            "net/http: invalid header field value for \"Authorization\"".to_owned()
+        }
+        _ => words,
     }
 }
 
@@ -154,6 +180,47 @@ mod tests {
         let client = Clients::new("test").get(&Profile::default()).unwrap();
         let error = client.get(url).send().await.unwrap_err();
         assert_eq!(super::reason(&error, &Url::parse(url).unwrap()), expected);
+    }
+
+    /// The proxy is named that refuses, and not the server behind it.
+    #[rstest]
+    #[case("http://127.0.0.1:8/x")]
+    #[case("https://127.0.0.1:8/x")]
+    #[tokio::test]
+    async fn a_proxy_that_refuses(#[case] url: &str) {
+        let address = Url::parse("http://127.0.0.1:1").unwrap();
+        let profile = Profile { proxy: Some(crate::Proxy { address, credentials: None }), ..Profile::default() };
+        let error = Clients::new("test").get(&profile).unwrap().get(url).send().await.unwrap_err();
+        let expected = "proxyconnect tcp: dial tcp 127.0.0.1:1: connect: connection refused";
+        assert_eq!(super::reason(&error, &Url::parse(url).unwrap()), expected);
+    }
+
+    #[tokio::test]
+    async fn a_token_that_is_no_header() {
+        let url = "http://127.0.0.1:1/x";
+        let client = Clients::new("test").get(&Profile::default()).unwrap();
+        let error = client.get(url).bearer_auth("token\n").send().await.unwrap_err();
+        let expected = "net/http: invalid header field value for \"Authorization\"";
+        assert_eq!(super::reason(&error, &Url::parse(url).unwrap()), expected);
+    }
+
+    #[tokio::test]
+    async fn a_server_that_hangs_up() {
+        let server = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/x", server.local_addr().unwrap());
+        let client = Clients::new("test").get(&Profile::default()).unwrap();
+        let hang_up = async {
+            loop {
+                let mut request = [0; 1024];
+                let (mut connection, _) = server.accept().await.unwrap();
+                let _ = tokio::io::AsyncReadExt::read(&mut connection, &mut request).await;
+            }
+        };
+        let error = tokio::select! {
+            answer = client.get(&url).send() => answer.unwrap_err(),
+            () = hang_up => panic!("nobody asks"),
+        };
+        assert_eq!(super::reason(&error, &Url::parse(&url).unwrap()), "EOF");
     }
 
     #[test]

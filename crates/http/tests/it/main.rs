@@ -118,8 +118,8 @@ fn keys_of_other_certificates() {
     let (one, two) = (Identity::for_names(&[]).unwrap(), Identity::for_names(&[]).unwrap());
     let pem = format!("{}\n{}", one.certificate_pem, two.key_pem);
     let error = Clients::new("test").get(&Profile { identity: Some(pem.into()), ..Profile::default() });
-    let message = error.unwrap_err().to_string();
-    assert!(message.starts_with("failed to parse TLS certificate and key: tls: "), "{message}");
+    let expected = "failed to parse TLS certificate and key: tls: private key does not match public key";
+    assert_eq!(error.unwrap_err().to_string(), expected);
 }
 
 /// SRC-SCK-7: a redirect that repeats the body must not take a secret to another server.
