@@ -60,12 +60,18 @@ pub(crate) struct Identities {
 }
 
 impl Identities {
-    /// Returns the identity whose login the object gets. No provider is asked yet.
-    pub(crate) async fn of(&self, caller: &Caller<'_>) -> Result<Identity, LoginError> {
+    /// Returns the ServiceAccount that the object names, which it may do behind a gate only.
+    pub(crate) fn named<'a>(&self, caller: &Caller<'a>) -> Result<Option<&'a str>, LoginError> {
         let named = caller.account.filter(|name| !name.is_empty());
         if named.is_some() && !self.workload_identity {
             return Err(LoginError::GateDisabled);
         }
+        Ok(named)
+    }
+
+    /// Returns the identity whose login the object gets. No provider is asked yet.
+    pub(crate) async fn of(&self, caller: &Caller<'_>) -> Result<Identity, LoginError> {
+        let named = self.named(caller)?;
         let default = Some(self.default_account.as_str()).filter(|name| !name.is_empty());
         let (Some(name), Some(client)) = (named.or(default), &self.client) else {
             return Ok(Identity::Pod(self.client.clone()));

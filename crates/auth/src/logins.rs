@@ -132,6 +132,8 @@ impl Logins {
         caller: &Caller<'_>,
         host: &str,
     ) -> Result<RegistryCredentials, LoginError> {
+        // A closed gate is told before anything is said of the host.
+        self.identities.named(caller)?;
         let purpose = match provider {
             Provider::Aws => Purpose::Ecr(aws::Registry::at(host)?),
             Provider::Azure => Purpose::Acr(azure::Registry::at(host)?),

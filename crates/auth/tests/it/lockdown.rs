@@ -19,8 +19,10 @@ async fn the_gate_is_closed() {
     let cloud = nobody().await;
     account("gated", json!({})).await;
     let logins = cloud.logins(false, "").await;
-    let error = logins.registry(Provider::Gcp, &cloud.caller(Some("gated")), REGISTRY).await.unwrap_err();
-    assert!(matches!(error, LoginError::GateDisabled), "{error}");
+    for host in [REGISTRY, "registry.of.nobody"] {
+        let error = logins.registry(Provider::Gcp, &cloud.caller(Some("gated")), host).await.unwrap_err();
+        assert!(matches!(error, LoginError::GateDisabled), "{error}");
+    }
     assert!(cloud.proxied().is_empty(), "{:?}", cloud.proxied());
 }
 
