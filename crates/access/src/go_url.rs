@@ -18,6 +18,9 @@ pub fn parse(text: &str) -> Result<Url, String> {
     let rest = text.split_once("://").map_or(text, |(_, rest)| rest);
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    if let Some(stranger) = host.chars().find(|character| r" \^`{|}".contains(*character)) {
+        return Err(refuse(format!("invalid character {:?} in host name", stranger.to_string())));
+    }
     let port = match host.strip_prefix('[').map(|inner| inner.split_once(']')) {
         Some(None) => return Err(refuse("missing ']' in host".to_owned())),
         Some(Some((_, port))) => port,
@@ -64,6 +67,7 @@ mod tests {
     #[case("http://[::1/a", r#"parse "http://[::1/a": missing ']' in host"#)]
     #[case("http://127.0.0.1/%zz", r#"parse "http://127.0.0.1/%zz": invalid URL escape "%zz""#)]
     #[case("http://h/%", r#"parse "http://h/%": invalid URL escape "%""#)]
+    #[case("oci://A b/c d", r#"parse "oci://A b/c d": invalid character " " in host name"#)]
     fn refused(#[case] url: &str, #[case] message: &str) {
         assert_eq!(super::parse(url).unwrap_err(), message);
     }

@@ -1,12 +1,12 @@
 //! Values files and how several become one (SRC-CHT-15).
 
-use weir_yaml::{Limits, Map, Node, Source, YamlError, emit, parse_documents, parse_first_document};
+use weir_yaml::{Limits, Map, Node, Source, Tag, YamlError, emit, parse_documents, parse_first_document};
 
 /// Errors that make a values file unusable.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ValuesError {
     /// It is not YAML.
-    #[error("unmarshaling values from '{file}' failed: {source}")]
+    #[error("unmarshaling values from '{file}' failed: error converting YAML to JSON: {source}")]
     Syntax {
         /// The file, as it is referred to.
         file: String,
@@ -15,11 +15,14 @@ pub enum ValuesError {
         source: YamlError,
     },
     /// It is YAML, and no mapping.
-    #[error("unmarshaling values from '{file}' failed: {found} is no mapping of values")]
+    #[error(
+        "unmarshaling values from '{file}' failed: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal \
+         {found} into Go value of type map[string]interface {{}}"
+    )]
     Shape {
         /// The file, as it is referred to.
         file: String,
-        /// Kind of the value that stands there instead.
+        /// Kind of the value that stands there instead, as JSON calls it.
         found: &'static str,
     },
     /// There is no such file.
@@ -81,7 +84,12 @@ fn of_document(file: &str, node: Node) -> Result<Values, ValuesError> {
             Ok(values)
         }
         other => {
-            let found = if matches!(other, Node::Seq(_)) { "a list" } else { "a single value" };
+            let found = match other.as_scalar().map(|scalar| scalar.tag) {
+                None => "array",
+                Some(Tag::Bool) => "bool",
+                Some(Tag::Int | Tag::Float) => "number",
+                Some(_) => "string",
+            };
             Err(ValuesError::Shape { file: file.to_owned(), found })
         }
     }
@@ -152,9 +160,13 @@ mod tests {
     }
 
     #[rstest]
-    #[case("- a\n", "unmarshaling values from 'v' failed: a list is no mapping of values")]
+    #[case("- a\n", "failed: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal array into Go value of type map[string]interface {}")]
+    #[case("a\n", "json: cannot unmarshal string into Go")]
+    #[case("'1'\n", "json: cannot unmarshal string into Go")]
+    #[case("1\n", "json: cannot unmarshal number into Go")]
+    #[case("on\n", "json: cannot unmarshal bool into Go")]
     #[case("a: .nan\n", "unmarshaling values from 'v' failed: ")]
-    #[case("a: [\n", "unmarshaling values from 'v' failed: yaml: line")]
+    #[case("a: [\n", "unmarshaling values from 'v' failed: error converting YAML to JSON: yaml: line")]
     fn refused(#[case] text: &str, #[case] part: &str) {
         let message = parse("v", text.as_bytes()).unwrap_err().to_string();
         assert!(message.contains(part), "{message}");

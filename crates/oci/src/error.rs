@@ -163,10 +163,10 @@ pub enum Error {
     #[error(transparent)]
     Digest(#[from] weir_artifact::DigestError),
     /// An index without an image for this platform.
-    #[error("no child with platform linux/amd64 in index {digest}")]
+    #[error("no child with platform linux/amd64 in index {index}")]
     NoPlatform {
-        /// The index.
-        digest: String,
+        /// The index, with its repository.
+        index: String,
     },
     /// The time given for the operation is over.
     #[error("context deadline exceeded")]

@@ -78,15 +78,51 @@ pub(crate) fn descriptor(layer: &OciDescriptor) -> Result<Descriptor, String> {
     })
 }
 
-/// The image of an index for our platform; the only one if there is but one.
+/// The image of an index for our platform, or for any that it does not name; the only one if there is but one.
 fn for_platform(index: &OciImageIndex) -> Option<&str> {
     let fits = index.manifests.iter().find(|entry| {
-        entry.platform.as_ref().is_some_and(|platform| {
+        entry.platform.as_ref().is_none_or(|platform| {
             (platform.os.to_string().as_str(), platform.architecture.to_string().as_str()) == PLATFORM
         })
     });
     match (fits, index.manifests.as_slice()) {
         (Some(entry), _) | (None, [entry]) => Some(&entry.digest),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+mod tests {
+    use rstest::rstest;
+    use serde_json::{Value, json};
+
+    use super::{Form, Manifest};
+
+    /// SRC-OCI-9: the first image that is for our platform or does not say for which one, as in Flux.
+    #[rstest]
+    #[case::ours(&[Some("arm64"), Some("amd64")], Some(1))]
+    #[case::unnamed(&[None, None], Some(0))]
+    #[case::unnamed_after_another(&[Some("arm64"), None], Some(1))]
+    #[case::the_only_one(&[Some("arm64")], Some(0))]
+    #[case::others(&[Some("arm64"), Some("s390x")], None)]
+    #[case::none(&[], None)]
+    fn the_image_of_an_index(#[case] architectures: &[Option<&str>], #[case] expected: Option<usize>) {
+        let digest = |index: usize| format!("sha256:{index:064}");
+        let entry = |(index, architecture): (usize, &Option<&str>)| {
+            let mut entry = json!({ "mediaType": "application/vnd.oci.image.manifest.v1+json",
+                "digest": digest(index), "size": 1 });
+            if let Some(architecture) = architecture {
+                entry["platform"] = json!({ "os": "linux", "architecture": architecture });
+            }
+            entry
+        };
+        let entries: Vec<Value> = architectures.iter().enumerate().map(entry).collect();
+        let index = json!({ "schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json",
+            "manifests": entries });
+        let own = weir_artifact::Digest::parse(&digest(9)).unwrap();
+        let manifest = Manifest::parse(own, index.to_string().as_bytes(), "u").unwrap();
+        let expected = expected.map(|at| weir_artifact::Digest::parse(&digest(at)).unwrap());
+        assert_eq!(manifest.form, Form::Index(expected));
     }
 }

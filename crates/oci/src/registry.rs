@@ -52,6 +52,8 @@ const DIGEST_HEADER: &str = "docker-content-digest";
 pub struct RegistryOptions {
     /// Plain HTTP is allowed, where HTTPS gets no answer. Certificates are checked all the same.
     pub insecure: bool,
+    /// So it is on this machine and in private networks, without being said: images are pulled so, charts are not.
+    pub plain_at_home: bool,
     /// Our credentials.
     pub credentials: RegistryCredentials,
     /// Certificates and proxy.
@@ -64,6 +66,7 @@ impl Default for RegistryOptions {
     fn default() -> Self {
         Self {
             insecure: false,
+            plain_at_home: true,
             credentials: RegistryCredentials::Anonymous,
             http: Profile::default(),
             timeout: DEFAULT_TIMEOUT,
@@ -213,7 +216,9 @@ impl Registry {
         match &manifest.form {
             Form::Image => Ok(manifest),
             Form::Index(Some(image)) => self.one_manifest(&image.clone()).await,
-            Form::Index(None) => Err(Error::NoPlatform { digest: digest.to_string() }),
+            Form::Index(None) => {
+                Err(Error::NoPlatform { index: format!("{}@{digest}", self.repository) })
+            }
         }
     }
 

@@ -94,7 +94,7 @@ impl Accesses {
                 self.logins.registry(provider, &caller, repository.host()).await?
             }
         };
-        Ok(RegistryOptions { insecure: spec.insecure, credentials, http, timeout })
+        Ok(RegistryOptions { insecure: spec.insecure, plain_at_home: true, credentials, http, timeout })
     }
 
     /// Credentials of `secretRef` and of the ServiceAccount's pull Secrets.

@@ -43,7 +43,7 @@ impl Login {
         };
         let insecure = self.insecure_registry;
         let http = Profile { accept_invalid_certificates: insecure, ..Profile::default() };
-        let options = RegistryOptions { insecure, credentials, http, timeout };
+        let options = RegistryOptions { insecure, plain_at_home: true, credentials, http, timeout };
         let opened = Registries::new().open(repository, options);
         opened.map_err(|error| Error::Artifact(error.to_string()))
     }

@@ -108,7 +108,8 @@ impl Registry {
 /// Returns true where plain HTTP is tried after HTTPS. No password leaves this machine that way, unless the object allows it.
 fn may_be_plain(repository: &Repository, options: &RegistryOptions) -> bool {
     let is_anonymous = matches!(options.credentials, RegistryCredentials::Anonymous);
-    options.insecure || repository.is_loopback() || is_anonymous && repository.is_private()
+    let is_home = repository.is_loopback() || is_anonymous && repository.is_private();
+    options.insecure || options.plain_at_home && is_home
 }
 
 #[cfg(test)]
@@ -137,5 +138,8 @@ mod tests {
         };
         let options = RegistryOptions { insecure, credentials, ..RegistryOptions::default() };
         assert_eq!(may_be_plain(&Repository::parse(name).unwrap(), &options), expected);
+        // Charts are not pulled over plain HTTP unless the object says so, wherever they are.
+        let options = RegistryOptions { plain_at_home: false, ..options };
+        assert_eq!(may_be_plain(&Repository::parse(name).unwrap(), &options), insecure);
     }
 }

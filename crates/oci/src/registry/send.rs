@@ -80,6 +80,10 @@ impl Registry {
                 Error::Refused { retry_after, .. } => retry_after.unwrap_or_default().min(MAX_RETRY_AFTER),
                 _ => Duration::ZERO,
             };
+            // What the registry has said says more than that the time is over.
+            if self.time_left() <= wait.max(asked) {
+                return Err(error);
+            }
             tracing::debug!(%error, ?wait, "registry request is tried again");
             #[expect(
                 clippy::disallowed_methods,
@@ -144,6 +148,24 @@ mod tests {
     #[case("a/blobs/uploads/", "https://h.io/v2/a/blobs/uploads/")]
     fn paths_lead_to_no_other_host(#[case] path: &str, #[case] url: &str) {
         assert_eq!(below(&Url::parse("https://h.io/v2/").unwrap(), path).as_str(), url);
+    }
+
+    /// SRC-OCI-14: the last words of a registry that is out of order are kept, however short the time is.
+    #[tokio::test]
+    async fn what_a_registry_says_is_told_when_the_time_is_over() {
+        let registry = WebhookSink::start().await.unwrap();
+        registry.answer_with(|request| SinkAnswer {
+            status: if request.path == "/v2/" { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE },
+            ..SinkAnswer::default()
+        });
+        let address = registry.url("").replace("http://", "");
+        let repository = Repository::parse(&format!("{}/app", address.trim_end_matches('/'))).unwrap();
+        let options =
+            RegistryOptions { insecure: true, timeout: Duration::from_secs(2), ..RegistryOptions::default() };
+        let mut handle = Registries::new().open(&repository, options).unwrap();
+        let error = handle.resolve("v1").await.unwrap_err();
+        let is_refusal = matches!(error, Error::Refused { status: StatusCode::SERVICE_UNAVAILABLE, .. });
+        assert!(is_refusal, "{error}");
     }
 
     #[tokio::test]

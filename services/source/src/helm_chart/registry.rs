@@ -83,17 +83,23 @@ impl HelmChartReconciler {
         let invalid = |why: String| {
             Failure::fetch("Failed", format!("failed to construct Helm client: {why}")).stalled()
         };
+        go_url::parse(&go_url::without_user_info(&object.spec.url)).map_err(|error| {
+            Failure::fetch("URLInvalid", format!("invalid Helm repository URL: {error}")).stalled()
+        })?;
         let url = object.spec.url.strip_prefix(SCHEME).map(|rest| rest.trim_end_matches('/'));
         let url = url.ok_or_else(|| invalid(format!("invalid OCI registry URL: {shown}")))?;
         let place = format!("{url}/{chart}");
-        let repository = Repository::parse(&place)
-            .map_err(|error| invalid(format!("invalid OCI registry URL: {shown}: {error}")))?;
+        let repository = Repository::parse(&place).map_err(|error| {
+            let failed = "failed to download chart for remote reference: failed to get";
+            Step::Pull.failed(format!("{failed} '{SCHEME}{place}': invalid reference: {error}"))
+        })?;
         let access = self.connector.access(&key, object).await?;
         access.basic_auth(object.spec.pass_credentials)?;
         let data = access.credentials.as_ref().map(|secret| &secret.data);
         let credentials = self.credentials(object, data, &repository, &access.http).await?;
         let options = RegistryOptions {
             insecure: object.spec.insecure,
+            plain_at_home: false,
             credentials,
             http: access.http,
             timeout: object.timeout(),

@@ -22,7 +22,7 @@ pub(super) enum Files<'a> {
 pub(super) fn merged(order: &Order, files: &Files<'_>) -> Result<(Values, Vec<String>), Failure> {
     let (mut all, mut used) = (Values::default(), Vec::new());
     for file in &order.values_files {
-        let path = file_at(file);
+        let path = files.path(file);
         match files.read(file, path.as_ref())? {
             Some(content) => all.merge(files.parse(file, &content).map_err(|error| files.failed(error))?),
             None if order.ignores_missing => continue,
@@ -51,13 +51,35 @@ pub(super) fn file_at(path: &str) -> Option<RelPath> {
     RelPath::confined(path).ok().flatten()
 }
 
+/// Returns true for a path from the root of the disk, or above the folder in which it is looked up.
+fn leads_out(path: &str) -> bool {
+    let mut depth = 0_isize;
+    path.starts_with('/')
+        || path.split('/').any(|part| {
+            depth += match part {
+                "" | "." => 0,
+                ".." => -1,
+                _ => 1,
+            };
+            depth < 0
+        })
+}
+
 impl Files<'_> {
+    /// Path of a values file. A chart has no files outside of it; in a source, a path that leads out is taken for one inside.
+    fn path(&self, file: &str) -> Option<RelPath> {
+        match self {
+            Self::Chart(_) if leads_out(file) => None,
+            Self::Chart(_) | Self::Source(..) => file_at(file),
+        }
+    }
+
     fn read(&self, file: &str, path: Option<&RelPath>) -> Result<Option<Bytes>, Failure> {
         match (self, path) {
             (Self::Chart(chart), path) => {
                 let found = path.and_then(|path| chart.file(path).cloned());
                 // A chart without values has none to merge; that none can be replaced is found later.
-                Ok(found.or_else(|| is_default(file).then(Bytes::new)))
+                Ok(found.or_else(|| (path.is_some() && is_default(file)).then(Bytes::new)))
             }
             (Self::Source(files, limit), Some(path)) => {
                 chart::read(*files, path, *limit).map_err(|error| Step::Values.failed(error))
@@ -94,6 +116,7 @@ impl Files<'_> {
 
 #[cfg(test)]
 mod tests {
+    use rstest::rstest;
     use weir_artifact::DirectoryTree;
     use weir_helm::Limits;
 
@@ -113,5 +136,28 @@ mod tests {
         let (merged, used) = merged(&order, &Files::Chart(&chart)).unwrap();
         assert_eq!(merged.to_yaml().unwrap(), "first: true\nimage:\n  name: app\n  tag: b\n");
         assert_eq!(used, values_files);
+    }
+
+    /// SRC-CHT-15: the files of a chart are found by their paths in it, and by no other.
+    #[rstest]
+    #[case("more.yaml", true)]
+    #[case("./sub/../more.yaml", true)]
+    #[case("/more.yaml", false)]
+    #[case("../more.yaml", false)]
+    #[case("sub/../../more.yaml", false)]
+    #[case("/values.yaml", false)]
+    fn paths_of_values_files_of_a_chart(#[case] file: &str, #[case] is_found: bool) {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+        write("Chart.yaml", "apiVersion: v2\nname: app\nversion: 1.0.0\n");
+        write("values.yaml", "a: 1\n");
+        write("more.yaml", "a: 2\n");
+        let tree = DirectoryTree::open_path(folder.path()).unwrap();
+        let chart = Chart::from_tree(&tree, None, &Limits::default()).unwrap();
+        let order = Order { values_files: vec![file.to_owned()], ..Order::default() };
+        let merged = merged(&order, &Files::Chart(&chart));
+        assert_eq!(merged.is_ok(), is_found);
+        let expected = format!("values files merge error: failed to merge chart values: no values file found at path '{file}'");
+        assert!(is_found || merged.unwrap_err().cause.message == expected);
     }
 }

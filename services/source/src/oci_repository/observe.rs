@@ -56,7 +56,8 @@ impl OciReconciler {
         let credentials = self.credentials(attempt, &repository, &ring, &http).await;
         let credentials = credentials.map_err(|error| login_failure(&error, wanted, &spec.url))?;
         let timeout = attempt.object.timeout();
-        let options = RegistryOptions { insecure: spec.insecure, credentials, http, timeout };
+        let options =
+            RegistryOptions { insecure: spec.insecure, plain_at_home: true, credentials, http, timeout };
         self.registries
             .open(&repository, options)
             .map_err(|error| transport_failure(&spec.url, &error.to_string()))

@@ -35,7 +35,10 @@ pub(in super::super) enum TargetError {
     #[error("cannot unmarshal YAML document: error converting YAML to JSON: {0}")]
     Yaml(String),
     /// A file that is to be merged is YAML, and no mapping.
-    #[error("cannot unmarshal YAML document: {0} is no mapping of values")]
+    #[error(
+        "cannot unmarshal YAML document: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {0} into Go \
+         value of type map[string]interface {{}}"
+    )]
     Shape(&'static str),
     /// Merged values cannot be written.
     #[error("cannot write merged values: {0}")]

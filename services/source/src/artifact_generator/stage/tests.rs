@@ -178,8 +178,9 @@ fn what_cannot_be_merged_is_told() {
         with(MERGE, "@git/values.yaml", "@artifact/values.yaml"),
     ];
     let error = staged(&operations).unwrap_err();
-    let expected = "failed to copy file 'values.yaml' to 'values.yaml': cannot unmarshal YAML document: a single value is no \
-                    mapping of values";
+    let expected = "failed to copy file 'values.yaml' to 'values.yaml': cannot unmarshal YAML document: error \
+                    unmarshaling JSON: while decoding JSON: json: cannot unmarshal string into Go value of type \
+                    map[string]interface {}";
     assert!(error.contains(expected), "{error}");
     let source = tempfile::tempdir().unwrap();
     fill(source.path(), &[("a.yaml", "a: 1\n"), ("b.yaml", "b: [\n")]);
