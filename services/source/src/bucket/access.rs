@@ -73,6 +73,7 @@ fn secret_failure(what: &str, error: &ReadError) -> Failure {
 fn confirm_failure(name: &str, error: &Error) -> Failure {
     match error {
         Error::Endpoint { .. } | Error::ForeignHost { .. } => decide::unauthenticated(error.to_string()),
+        Error::Client(error) => decide::unauthenticated(format!("failed to get TLS config: {error}")),
         _ => decide::failed(format!("failed to confirm existence of '{name}' bucket: {error}")),
     }
 }
@@ -163,5 +164,21 @@ fn token_of(login: &weir_auth::Login) -> SecretString {
     match &login.credentials {
         Credentials::Bearer(token) => token.clone(),
         _ => SecretString::default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use weir_bucket::Error;
+    use weir_http::ClientError;
+
+    use super::confirm_failure;
+
+    /// SRC-BKT-11.
+    #[test]
+    fn an_authority_that_is_none_is_told_as_such() {
+        let cause = confirm_failure("apps", &Error::Client(ClientError::Ca)).cause;
+        let expected = "failed to get TLS config: failed to parse CA certificate";
+        assert_eq!((cause.reason, cause.message.as_str()), ("AuthenticationFailed", expected));
     }
 }

@@ -232,8 +232,9 @@ async fn a_user_of_a_directory() {
     }
     assert_eq!(paths(&world.ready(BUCKET, "user").await).await, ["a.yaml"]);
     let (reason, message) = world.failure(BUCKET, "wrong").await;
-    let expected = "failed to get credential from generic: no user user with password <redacted>";
-    assert_eq!((reason.as_str(), message.as_str()), ("AuthenticationFailed", expected));
+    let expected =
+        "failed to confirm existence of 'apps' bucket: no user user with password <redacted>";
+    assert_eq!((reason.as_str(), message.as_str()), ("BucketOperationFailed", expected));
     let expected = "invalid 'half' secret data for 'ldap' STS provider: required fields username, password";
     assert_eq!(world.failure(BUCKET, "half").await.1, expected);
     assert!(world.failure(BUCKET, "gone").await.1.starts_with("failed to get STS secret '"));

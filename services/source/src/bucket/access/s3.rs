@@ -82,12 +82,17 @@ impl Login<'_> {
         http.proxy = self.http.proxy.clone();
         let password = password.into();
         let keys = self.reconciler.buckets.directory_keys(&endpoint, &user, &password, &http);
-        let message = match timeout(self.attempt.object.timeout(), keys).await {
-            Ok(Ok(keys)) => return Ok(keys),
-            Ok(Err(Error::Client(error))) => format!("failed to get STS TLS config: {error}"),
-            Ok(Err(error)) => format!("failed to get credential from generic: {error}"),
-            Err(_) => "failed to get credential from generic: context deadline exceeded".to_owned(),
-        };
-        Err(decide::unauthenticated(message))
+        // Flux logs in with the first question to the bucket.
+        let bucket = &self.attempt.object.spec.bucket_name;
+        let unconfirmed =
+            |why: &str| decide::failed(format!("failed to confirm existence of '{bucket}' bucket: {why}"));
+        match timeout(self.attempt.object.timeout(), keys).await {
+            Ok(Ok(keys)) => Ok(keys),
+            Ok(Err(Error::Client(error))) => {
+                Err(decide::unauthenticated(format!("failed to get STS TLS config: {error}")))
+            }
+            Ok(Err(error)) => Err(unconfirmed(&error.to_string())),
+            Err(_) => Err(unconfirmed("context deadline exceeded")),
+        }
     }
 }
