@@ -148,8 +148,7 @@ async fn publish(peer: &mut EventsPeer, event: &Event) -> Result<(), Failure> {
 }
 
 async fn post(client: &reqwest::Client, url: &reqwest::Url, event: &Event) -> Result<(), Failure> {
-    let component = &event.reporting_controller;
-    let request = client.post(url.clone()).header("Gotk-Component", component).json(event);
+    let request = client.post(url.clone()).json(event);
     let response = request.send().await.map_err(|error| Failure::Again(error.without_url().to_string()))?;
     match response.status() {
         status if status.is_success() => Ok(()),
