@@ -33,11 +33,8 @@ pub fn match_sources<'a>(namespace: &str, alert: &'a AlertSpec, event: &Event) -
             && object.kind == source.kind
             && (source.name == ANY || object.name == source.name)
     };
-    let (labelled, plain): (Vec<_>, Vec<_>) = alert
-        .event_sources
-        .iter()
-        .filter(fits)
-        .partition(|source| source.match_labels.as_ref().is_some_and(|labels| !labels.is_empty()));
+    let (labelled, plain): (Vec<_>, Vec<_>) =
+        alert.event_sources.iter().filter(fits).partition(|source| source.match_labels.is_some());
     match (plain.is_empty(), labelled.is_empty()) {
         (false, _) => Match::Yes,
         (true, false) => Match::IfLabelled(labelled),

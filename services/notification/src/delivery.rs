@@ -159,8 +159,14 @@ impl Conversation {
     }
 
     async fn write(&self, message: &Message) -> Result<(), DeliveryError> {
-        let limit = if message.accept == Accept::SlackOk { MAX_SLACK } else { MAX_IGNORED };
-        self.send(message, limit).await.map(drop)
+        let is_read = message.dialect.reads_answers();
+        let limit = match message.accept {
+            Accept::SlackOk => MAX_SLACK,
+            _ if is_read => MAX_LIST,
+            _ => MAX_IGNORED,
+        };
+        let answer = self.send(message, limit).await?;
+        if is_read { parsed(message, &answer.body).map(drop) } else { Ok(()) }
     }
 
     /// Reads JSON; what is not there yet is null.
@@ -169,7 +175,7 @@ impl Conversation {
         if answer.is_missing {
             return Ok(Value::Null);
         }
-        serde_json::from_slice(&answer.body).map_err(|error| not_json(message, &error))
+        parsed(message, &answer.body)
     }
 
     /// Tries until the answer is final or the time is over; `limit` is how much of a good answer is read, in bytes.
@@ -209,12 +215,12 @@ impl Conversation {
 
 fn judge(message: &Message, reply: Reply) -> Result<Answer, DeliveryError> {
     if message.accept == Accept::SlackOk {
-        let answer: Value = serde_json::from_slice(&reply.body).map_err(|error| not_json(message, &error))?;
+        let answer = parsed(message, &reply.body)?;
         if answer.get("ok").and_then(Value::as_bool) == Some(true) {
             return Ok(Answer { body: reply.body, is_missing: false });
         }
         let error = answer.get("error").and_then(Value::as_str).unwrap_or_default();
-        return Err(failed(message, format!("Slack responded with error: {error}")));
+        return Err(failed(message, format!("request failed: Slack responded with error: {error}")));
     }
     let is_missing = message.accept == Accept::StatusOrMissing && reply.status == http::StatusCode::NOT_FOUND;
     if reply.status.is_success() || is_missing {
@@ -227,6 +233,12 @@ fn failed(message: &Message, text: String) -> DeliveryError {
     DeliveryError::Request { prefix: message.failure_prefix.clone(), text }
 }
 
-fn not_json(message: &Message, error: &serde_json::Error) -> DeliveryError {
-    failed(message, format!("unable to unmarshal response body: {error}"))
+/// Reads the JSON of an answer; text behind it does not matter.
+fn parsed(message: &Message, body: &[u8]) -> Result<Value, DeliveryError> {
+    match serde_json::Deserializer::from_slice(body).into_iter::<Value>().next() {
+        Some(Ok(value)) => Ok(value),
+        None if message.dialect.takes_empty_answers() => Ok(Value::Null),
+        None => Err(failed(message, words::no_json(message, None, body))),
+        Some(Err(error)) => Err(failed(message, words::no_json(message, Some(&error), body))),
+    }
 }

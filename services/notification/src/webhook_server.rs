@@ -194,7 +194,9 @@ fn clean_path(uri: &Uri) -> Option<String> {
         }
     }
     let mut clean = format!("/{}", parts.join("/"));
-    if path.ends_with('/') && !clean.ends_with('/') {
+    // The router knows the prefix with its slash only.
+    let is_bare_prefix = clean == PREFIX.trim_end_matches('/');
+    if (path.ends_with('/') || is_bare_prefix) && !clean.ends_with('/') {
         clean.push('/');
     }
     if clean == path {
@@ -213,6 +215,9 @@ mod tests {
     #[case("/hook/abc", None)]
     #[case("/hook/abc/", None)]
     #[case("/", None)]
+    #[case("/hook", Some("/hook/"))]
+    #[case("/hook?a=b", Some("/hook/?a=b"))]
+    #[case("/hook/", None)]
     #[case("//hook/abc", Some("/hook/abc"))]
     #[case("/x/../hook//abc?a=b", Some("/hook/abc?a=b"))]
     #[case("/hook/./abc/", Some("/hook/abc/"))]

@@ -84,6 +84,10 @@ fn labels_are_asked_for_only_if_no_plain_source_fits() {
     let event = event("Kustomization", "ops", "web", "info");
     let only = alert(vec![labelled.clone()]);
     assert_eq!(match_sources("ops", &only, &event), Match::IfLabelled(vec![&labelled]));
+    // An empty map fits each object that is there.
+    let empty = CrossNamespaceObjectReference { match_labels: Some(BTreeMap::new()), ..labelled.clone() };
+    let empty_only = alert(vec![empty.clone()]);
+    assert_eq!(match_sources("ops", &empty_only, &event), Match::IfLabelled(vec![&empty]));
     let both = alert(vec![labelled.clone(), source("Kustomization", "web", None)]);
     assert_eq!(match_sources("ops", &both, &event), Match::Yes);
 }

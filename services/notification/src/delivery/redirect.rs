@@ -7,8 +7,8 @@ use url::Url;
 
 use crate::provider::Message;
 
-/// Redirects of one request, as in Go's client.
-const MAX_REDIRECTS: usize = 10;
+/// Requests for one message, as in Go's client: the tenth redirect is not followed.
+const MAX_REQUESTS: usize = 10;
 
 /// Errors that leave a request without a final answer.
 #[derive(Debug, thiserror::Error)]
@@ -25,7 +25,7 @@ pub(super) enum SendError {
 pub(super) async fn send(client: &reqwest::Client, message: &Message) -> Result<Response, SendError> {
     let (mut url, mut method) = (message.url.clone(), message.method.clone());
     let (mut headers, mut body) = (message.headers.clone(), message.body.clone());
-    for _ in 0..=MAX_REDIRECTS {
+    for _ in 0..MAX_REQUESTS {
         let request = client.request(method.clone(), url.clone()).headers(headers.clone()).body(body.clone());
         let response = request.send().await?;
         let Some(next) = target(&url, &response)? else { return Ok(response) };

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::answer::Reply;
-use crate::provider::{Dialect, Message};
+use crate::provider::{Accept, Dialect, Message};
 
 /// The end of a delivery that took too long.
 pub(super) const DEADLINE: &str = "failed to execute request: context deadline exceeded";
@@ -56,6 +56,23 @@ pub(super) fn late(message: &Message, attempts: u32) -> String {
 /// The time was over between two tries.
 pub(super) fn late_waiting(message: &Message) -> String {
     if message.dialect == Dialect::Hook { DEADLINE.to_owned() } else { TIME_OVER.to_owned() }
+}
+
+/// An answer is no JSON, for this reason, or empty.
+pub(super) fn no_json(message: &Message, error: Option<&serde_json::Error>, body: &[u8]) -> String {
+    let begins_value = |byte: u8| b"{[\"-0123456789tfn".contains(&byte);
+    let text = match (error, body.trim_ascii_start().first()) {
+        (Some(_), Some(first)) if !begins_value(*first) => {
+            format!("invalid character {:?} looking for beginning of value", char::from(*first))
+        }
+        (Some(error), _) => error.to_string(),
+        (None, _) if message.dialect == Dialect::Gitea => "unexpected end of JSON input".to_owned(),
+        (None, _) => "EOF".to_owned(),
+    };
+    if message.accept == Accept::SlackOk {
+        return format!("request failed: unable to unmarshal response body: {text}");
+    }
+    text
 }
 
 /// Returns where a request went: scheme and host of a webhook, whose path is a secret (NTF-53), and the URL of other services
@@ -217,6 +234,18 @@ mod tests {
         let status = StatusCode::from_u16(code).unwrap();
         let reply = Reply { status, wait: None, is_text: false, body: body.as_bytes().to_vec() };
         assert_eq!(refused(&message(dialect), &reply), expected);
+    }
+
+    #[rstest]
+    #[case(Dialect::GitHub, "<html>", "invalid character '<' looking for beginning of value")]
+    #[case(Dialect::Datadog, " ok", "invalid character 'o' looking for beginning of value")]
+    #[case(Dialect::GitLab, "[", "EOF while parsing a list at line 1 column 1")]
+    #[case(Dialect::GitLab, "", "EOF")]
+    #[case(Dialect::Gitea, " ", "unexpected end of JSON input")]
+    fn answers_that_are_no_json(#[case] dialect: Dialect, #[case] body: &str, #[case] expected: &str) {
+        let first = serde_json::Deserializer::from_str(body).into_iter::<Value>().next();
+        let error = first.map(|parsed| parsed.unwrap_err());
+        assert_eq!(no_json(&message(dialect), error.as_ref(), body.as_bytes()), expected);
     }
 
     #[rstest]

@@ -28,6 +28,11 @@ pub fn with(mut object: Value, key: &str, value: Option<impl Into<Value>>) -> Va
     object
 }
 
+/// Returns a text that is not empty, for keys that Go leaves out with an empty one.
+pub fn filled(text: &str) -> Option<&str> {
+    Some(text).filter(|text| !text.is_empty())
+}
+
 struct GoFormatter;
 
 impl Formatter for GoFormatter {

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use percent_encoding::utf8_percent_encode;
 use url::Url;
+use weir_access::go_url;
 
 use super::InitError;
 use super::gitlab::SEGMENT;
@@ -30,10 +31,11 @@ pub fn parse(raw: &str) -> Result<Url, String> {
     if !has_scheme {
         return fail("invalid URI for request");
     }
-    match Url::parse(raw) {
+    match go_url::parse(raw) {
         Ok(url) if url.has_host() && matches!(url.scheme(), "http" | "https") => Ok(url),
         Ok(url) if url.has_host() => fail(&format!("unsupported protocol scheme {:?}", url.scheme())),
-        _ => fail("invalid URI for request"),
+        Ok(_) => fail("invalid URI for request"),
+        Err(text) => Err(text),
     }
 }
 

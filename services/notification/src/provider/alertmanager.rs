@@ -47,7 +47,8 @@ fn payload(event: &Event) -> Value {
         ("reportingcontroller", event.reporting_controller.clone()),
     ];
     labels.extend(own.map(|(key, value)| (key.to_owned(), value.into())));
-    let annotations = with(json!({"message": event.message}), "summary", event.metadata.get(SUMMARY).cloned());
+    let annotations =
+        with(json!({"message": event.message}), "summary", event.metadata.get(SUMMARY).cloned());
     json!([{
         "status": "firing",
         "labels": labels,
@@ -57,7 +58,8 @@ fn payload(event: &Event) -> Value {
     }])
 }
 
-/// Each word with an upper-case first letter and the rest in lower case; a CamelCase reason is one word.
+/// Each word with an upper-case first letter and the rest in lower case; a CamelCase reason is one word. Digits and underscores
+/// are inside of words.
 fn title(text: &str) -> String {
     let mut is_inside = false;
     let mut title = String::with_capacity(text.len());
@@ -67,7 +69,8 @@ fn title(text: &str) -> String {
         } else {
             title.extend(character.to_uppercase());
         }
-        is_inside = character.is_alphanumeric();
+        let joins = character == '_' || character.is_numeric();
+        is_inside = character.is_alphabetic() || (joins && is_inside);
     }
     title
 }

@@ -1,6 +1,7 @@
 //! `gitea`: a commit status on Gitea or Forgejo; work in progress shows as pending.
 
 use http::HeaderValue;
+use http::header::CONTENT_TYPE;
 use serde_json::{Value, json};
 
 use super::git::{Repository, commit, state};
@@ -81,6 +82,7 @@ impl Notifier for Gitea {
         });
         let listed = [("limit", "50"), ("page", "1")];
         let read = self.api.get(&format!("commits/{commit}/statuses"), &listed);
+        let read = read.with(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         let write = self.api.post(&format!("statuses/{commit}"), &status);
         Ok(Delivery::CommitStatus(Box::new(CommitStatus {
             read: read.failing_with("could not list commit statuses: "),

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use url::Url;
 
 use super::{Delivery, InitError, Message, Notifier, RenderError, Settings, address};
-use crate::event::{Event, json::with, text::object_title};
+use crate::event::{Event, json::filled, json::with, text::object_title};
 
 pub(super) struct IncidentIo {
     url: Url,
@@ -45,5 +45,5 @@ fn payload(event: &Event) -> Value {
         "deduplication_key": event.involved_object.uid,
         "metadata": metadata,
     });
-    with(payload, "description", Some(event.message.clone()).filter(|text| !text.is_empty()))
+    with(payload, "description", filled(&event.message))
 }

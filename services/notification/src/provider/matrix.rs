@@ -6,19 +6,21 @@ use serde_json::{Value, json};
 use sha1::{Digest, Sha1};
 use url::Url;
 
-use super::{Delivery, InitError, Message, Notifier, RenderError, Settings, address};
+use super::{Delivery, InitError, Message, Notifier, RenderError, Settings, address, message::secret_header};
 use crate::event::{Event, text::object_title};
 
 pub(super) struct Matrix {
     url: Url,
     room: String,
-    authorization: Option<HeaderValue>,
+    authorization: HeaderValue,
 }
 
 impl Matrix {
     pub(super) fn new(settings: &Settings) -> Result<Self, InitError> {
         let url = address::hook("Matrix homeserver", &settings.address)?;
-        Ok(Self { url, room: settings.channel.clone(), authorization: settings.bearer()? })
+        let authorization = secret_header(format!("Bearer {}", settings.token).trim_end())
+            .ok_or_else(|| InitError::Header("Authorization".into()))?;
+        Ok(Self { url, room: settings.channel.clone(), authorization })
     }
 }
 
@@ -31,7 +33,7 @@ impl Notifier for Matrix {
         let room = percent_encode(&room, NON_ALPHANUMERIC);
         let path = format!("{base}/_matrix/client/r0/rooms/{room}/send/m.room.message/{transaction}");
         let url = address::with_path(&self.url, &path);
-        let mut message = Message::post_json(&url, &payload(event)).authorized(self.authorization.as_ref());
+        let mut message = Message::post_json(&url, &payload(event)).authorized(Some(&self.authorization));
         message.method = Method::PUT;
         Ok(message.into())
     }

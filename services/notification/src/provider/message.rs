@@ -89,6 +89,16 @@ pub enum Dialect {
 }
 
 impl Dialect {
+    /// Returns true where the client reads JSON also when it has written something: whatever else answers is not the service.
+    pub fn reads_answers(self) -> bool {
+        matches!(self, Self::GitHub | Self::GitLab | Self::Gitea | Self::Datadog)
+    }
+
+    /// Returns true where the client takes an empty answer for JSON.
+    pub fn takes_empty_answers(self) -> bool {
+        matches!(self, Self::GitHub | Self::Datadog)
+    }
+
     /// Returns true where the last failure of several tries reads as giving up, whatever the last answer was.
     pub fn gives_up(self) -> bool {
         matches!(self, Self::Hook | Self::BitbucketServer)

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::{Delivery, InitError, Message, Notifier, RenderError, Settings, address};
-use crate::event::{Event, json::with, metadata::SUMMARY, text::object_title};
+use crate::event::{Event, json::filled, json::with, metadata::SUMMARY, text::object_title};
 
 /// Hosts under this name are Office 365 connectors, which know no Adaptive Cards.
 const CONNECTOR_HOSTS: &str = ".webhook.office.com";
@@ -35,7 +35,8 @@ fn facts(event: &Event, label: &str) -> Vec<Value> {
 }
 
 fn adaptive_card(event: &Event) -> Value {
-    let text = json!({"type": "TextBlock", "text": event.message, "wrap": true});
+    let text = with(json!({"type": "TextBlock"}), "text", filled(&event.message));
+    let text = with(text, "wrap", Some(true));
     let text = with(text, "color", event.is_error().then_some("attention"));
     let facts = Some(facts(event, "title")).filter(|facts| !facts.is_empty());
     let fact_set = with(json!({"type": "FactSet"}), "facts", facts);

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::{Delivery, InitError, Message, Notifier, RenderError, Settings, address};
+use crate::event::json::{filled, with};
 use crate::event::text::{object_name, reason_in_words};
 use crate::event::{Event, SEVERITY_INFO};
 
@@ -39,18 +40,21 @@ impl Notifier for PagerDuty {
 
 fn incident(event: &Event, routing_key: &str) -> Value {
     let object = &event.involved_object;
-    if !event.is_error() {
-        return json!({"routing_key": routing_key, "event_action": "resolve", "dedup_key": object.uid});
-    }
-    json!({"routing_key": routing_key, "event_action": "trigger", "dedup_key": object.uid, "payload": {
-        "summary": summary(event),
-        "source": source(event),
-        "severity": "error",
-        "timestamp": event.timestamp_text(),
-        "component": object.name,
-        "group": object.kind,
-        "custom_details": {"message": event.message, "metadata": event.metadata},
-    }})
+    let action = if event.is_error() { "trigger" } else { "resolve" };
+    let incident = json!({"routing_key": routing_key, "event_action": action});
+    let incident = with(incident, "dedup_key", filled(&object.uid));
+    let payload = event.is_error().then(|| {
+        json!({
+            "summary": summary(event),
+            "source": source(event),
+            "severity": "error",
+            "timestamp": event.timestamp_text(),
+            "component": object.name,
+            "group": object.kind,
+            "custom_details": {"message": event.message, "metadata": event.metadata},
+        })
+    });
+    with(incident, "payload", payload)
 }
 
 fn change(event: &Event, routing_key: &str) -> Value {

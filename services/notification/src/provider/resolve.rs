@@ -7,7 +7,7 @@ use url::Url;
 use weir_access::{ReadError, Secret, Secrets};
 use weir_api::Provider;
 use weir_http::{Profile, Proxy, SecretError};
-use weir_yaml::{Limits, Source, Value, parse_first_document};
+use weir_yaml::{Limits, Node, Source, Value, parse_first_document};
 
 use super::{GIT_STATUS_TYPES, Settings};
 
@@ -170,8 +170,7 @@ fn headers_of(yaml: &[u8]) -> Result<BTreeMap<String, String>, ResolveError> {
     };
     let source = Source::read("headers", yaml.to_vec(), &limits).map_err(bad)?;
     let Some(node) = parse_first_document(&source, &limits).map_err(bad)? else { return Ok(BTreeMap::new()) };
-    let not_text = |what: &str| ResolveError::Headers(format!("{what} is not a text"));
-    let map = node.as_map().ok_or_else(|| ResolveError::Headers("not a map of texts".to_owned()))?;
+    let map = node.as_map().ok_or_else(|| wrong_kind(&node, "map[string]string"))?;
     let mut headers = BTreeMap::new();
     for (name, value) in map.iter() {
         let text = match value.as_scalar().map(weir_yaml::Scalar::value) {
@@ -182,12 +181,26 @@ fn headers_of(yaml: &[u8]) -> Result<BTreeMap<String, String>, ResolveError> {
             Some(Ok(Value::Int(value))) => value.to_string(),
             Some(Ok(Value::Uint(value))) => value.to_string(),
             Some(Ok(Value::Float(value))) => value.to_string(),
-            // The value may be a secret: only its name is shown.
-            Some(Err(_)) | None => return Err(not_text(name)),
+            // The value may be a secret: only its kind is shown.
+            Some(Err(_)) | None => return Err(wrong_kind(value, "string")),
         };
         headers.insert(name.to_owned(), text);
     }
     Ok(headers)
+}
+
+/// Makes the error of Go's decoder about a value of another kind than what is needed.
+fn wrong_kind(node: &Node, needed: &str) -> ResolveError {
+    let kind = match node.as_scalar().map(weir_yaml::Scalar::value) {
+        Some(Ok(Value::Bool(_))) => "bool",
+        Some(Ok(Value::Int(_) | Value::Uint(_) | Value::Float(_))) => "number",
+        Some(_) => "string",
+        None if node.as_map().is_some() => "object",
+        None => "array",
+    };
+    ResolveError::Headers(format!(
+        "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {kind} into Go value of type {needed}"
+    ))
 }
 
 #[cfg(test)]

@@ -205,6 +205,31 @@ fn security_headers_of_the_user_cannot_forge_signature_or_framing() {
 #[case("generic", "hello", "invalid hook URL hello: parse \"hello\": invalid URI for request")]
 #[case("slack", "::", "invalid Slack hook URL ::: 'parse \"::\": missing protocol scheme'")]
 #[case("slack", "", "invalid Slack hook URL : 'parse \"\": empty url'")]
+#[case(
+    "slack",
+    "http://a b/",
+    "invalid Slack hook URL http://a b/: 'parse \"http://a b/\": invalid character \" \" in host name'"
+)]
+#[case(
+    "slack",
+    "http://h:x/",
+    "invalid Slack hook URL http://h:x/: 'parse \"http://h:x/\": invalid port \":x\" after host'"
+)]
+#[case(
+    "slack",
+    "http://[::1",
+    "invalid Slack hook URL http://[::1: 'parse \"http://[::1\": missing ']' in host'"
+)]
+#[case(
+    "slack",
+    "http://h/%zz",
+    "invalid Slack hook URL http://h/%zz: 'parse \"http://h/%zz\": invalid URL escape \"%zz\"'"
+)]
+#[case(
+    "generic",
+    "http://h/a%2",
+    "invalid hook URL http://h/a%2: parse \"http://h/a%2\": invalid URL escape \"%2\""
+)]
 #[case("github", "https://github.com/a/b/c", "invalid repository id: 'a/b/c'")]
 #[case("github", "", "invalid repository id: ''")]
 #[case("github", "hello", "invalid repository id: 'hello'")]
@@ -462,4 +487,40 @@ fn apis_of_github(#[case] address: &str, #[case] expected: &str) {
         panic!("nothing to send")
     };
     assert!(status.write.url.as_str().starts_with(expected), "{}", status.write.url);
+}
+
+/// As Go writes headers: without the blank behind the scheme.
+#[rstest]
+fn an_empty_token_leaves_the_scheme(#[values("webex", "matrix")] kind: &str) {
+    let settings = Settings { token: String::new(), ..settings(kind) };
+    assert_eq!(only_message(&settings, &event("info")).headers[http::header::AUTHORIZATION], "Bearer");
+}
+
+#[rstest]
+#[case("msteams", "/attachments/0/content/body/0/items/1/text")]
+#[case("zoom", "/content/body/0/text")]
+#[case("pagerduty", "/dedup_key")]
+#[case("incident.io", "/description")]
+fn empty_texts_are_left_out(#[case] kind: &str, #[case] pointer: &str) {
+    let body = |event: &Event| -> Value {
+        serde_json::from_slice(&only_message(&settings(kind), event).body).unwrap()
+    };
+    let full = event("error");
+    assert!(body(&full).pointer(pointer).is_some());
+    let mut empty = Event { message: String::new(), ..full };
+    empty.involved_object.uid.clear();
+    assert_eq!(body(&empty).pointer(pointer), None);
+}
+
+/// NTF-65.
+#[rstest]
+#[case("HealthCheckFailed", "FluxKustomizationHealthcheckfailed")]
+#[case("two words", "FluxKustomizationTwo Words")]
+#[case("a_b-c", "FluxKustomizationA_b-C")]
+#[case("1st", "FluxKustomization1St")]
+#[case("HTTPError404x", "FluxKustomizationHttperror404x")]
+fn names_of_alerts(#[case] reason: &str, #[case] expected: &str) {
+    let event = Event { reason: reason.into(), ..event("error") };
+    let body: Value = serde_json::from_slice(&only_message(&settings("alertmanager"), &event).body).unwrap();
+    assert_eq!(body[0]["labels"]["alertname"], expected);
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::{Delivery, InitError, Message, Notifier, RenderError, Settings, address, message::secret_header};
-use crate::event::{Event, json::with, text::object_title};
+use crate::event::{Event, json::filled, json::with, text::object_title};
 
 pub(super) struct Webex {
     url: Url,
@@ -15,7 +15,7 @@ pub(super) struct Webex {
 
 impl Webex {
     pub(super) fn new(settings: &Settings) -> Result<Self, InitError> {
-        let authorization = secret_header(&format!("Bearer {}", settings.token))
+        let authorization = secret_header(format!("Bearer {}", settings.token).trim_end())
             .ok_or_else(|| InitError::Header("Authorization".into()))?;
         let url = address::hook("Webex hook", &settings.address)?;
         Ok(Self { url, room: settings.channel.clone(), authorization })
@@ -35,5 +35,5 @@ fn payload(event: &Event, room: &str) -> Value {
     for (key, value) in &event.metadata {
         text.push_str(&format!(">**{key}**: {value}\n"));
     }
-    with(json!({"markdown": text}), "roomId", Some(room).filter(|room| !room.is_empty()))
+    with(json!({"markdown": text}), "roomId", filled(room))
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::{Delivery, InitError, Message, Notifier, RenderError, Settings, address};
-use crate::event::{Event, text::object_title};
+use crate::event::{Event, json::filled, json::with, text::object_title};
 
 pub(super) struct Zoom {
     url: Url,
@@ -35,7 +35,7 @@ impl Notifier for Zoom {
 }
 
 fn payload(event: &Event) -> Value {
-    let mut body = vec![json!({"type": "message", "text": event.message})];
+    let mut body = vec![with(json!({"type": "message"}), "text", filled(&event.message))];
     if !event.metadata.is_empty() {
         let items: Vec<Value> = event.metadata.iter().map(|(k, v)| json!({"key": k, "value": v})).collect();
         body.push(json!({"type": "fields", "items": items}));

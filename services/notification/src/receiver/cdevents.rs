@@ -1,12 +1,33 @@
-//! `cdevents`: events of delivery pipelines, checked for their form (NTF-99).
+//! `cdevents`: events of delivery pipelines, checked for their type and their context (NTF-99).
 
 use serde_json::Value;
 
 use super::{Call, Refusal, Rules};
 
 pub(super) const SERVICE: &str = "CDEvent";
-/// Types of CDEvents' own vocabulary, and of custom events.
-const PREFIXES: [&str; 2] = ["dev.cdevents.", "dev.cdeventsx."];
+/// Prefix of the types of CDEvents' own vocabulary.
+const OWN: &str = "dev.cdevents.";
+/// Prefix of the types of custom events.
+const CUSTOM: &str = "dev.cdeventsx.";
+/// Major version of all types in CDEvents v0.4.
+const MAJOR: &str = "0";
+/// The vocabulary of CDEvents v0.4: subjects and their predicates.
+const VOCABULARY: [(&str, &[&str]); 14] = [
+    ("artifact", &["deleted", "downloaded", "packaged", "published", "signed"]),
+    ("branch", &["created", "deleted"]),
+    ("build", &["finished", "queued", "started"]),
+    ("change", &["abandoned", "created", "merged", "reviewed", "updated"]),
+    ("environment", &["created", "deleted", "modified"]),
+    ("incident", &["detected", "reported", "resolved"]),
+    ("pipelinerun", &["finished", "queued", "started"]),
+    ("repository", &["created", "deleted", "modified"]),
+    ("service", &["deployed", "published", "removed", "rolledback", "upgraded"]),
+    ("taskrun", &["finished", "started"]),
+    ("testcaserun", &["finished", "queued", "skipped", "started"]),
+    ("testoutput", &["published"]),
+    ("testsuiterun", &["finished", "queued", "started"]),
+    ("ticket", &["closed", "created", "updated"]),
+];
 const CONTEXT: [&str; 5] = ["version", "id", "source", "type", "timestamp"];
 
 pub(super) fn verify(call: Call<'_>, rules: Rules<'_>) -> Result<(), Refusal> {
@@ -25,14 +46,27 @@ pub(super) fn verify(call: Call<'_>, rules: Rules<'_>) -> Result<(), Refusal> {
     rules.admit(SERVICE, call.header("Ce-Type"))
 }
 
-/// `dev.cdevents.<subject>.<predicate>.<major>.<minor>.<patch>`; a custom event names its tool as well.
+/// `dev.cdevents.<subject>.<predicate>.<major>.<minor>.<patch>` of the vocabulary; a custom event names its tool as well.
 fn is_type(kind: &str) -> bool {
-    let Some(rest) = PREFIXES.iter().find_map(|prefix| kind.strip_prefix(prefix)) else { return false };
+    let (rest, is_custom) = match (kind.strip_prefix(OWN), kind.strip_prefix(CUSTOM)) {
+        (Some(rest), _) => (rest, false),
+        (_, Some(rest)) => (rest, true),
+        _ => return false,
+    };
     let parts: Vec<&str> = rest.split('.').collect();
-    let version = parts.len().checked_sub(3).and_then(|at| parts.split_at_checked(at));
-    version.is_some_and(|(names, version)| {
-        names.len() >= 2
-            && names.iter().all(|name| !name.is_empty())
-            && version.iter().all(|part| part.chars().next().is_some_and(|c| c.is_ascii_digit()))
-    })
+    let Some((names, version)) = parts.len().checked_sub(3).and_then(|at| parts.split_at_checked(at)) else {
+        return false;
+    };
+    let is_number = |part: &&str| part.starts_with(|c: char| c.is_ascii_digit());
+    let is_known = match names {
+        _ if is_custom => names.len() >= 2 && names.iter().all(|name| !name.is_empty()),
+        [subject, predicate] => {
+            version.first() == Some(&MAJOR)
+                && VOCABULARY
+                    .iter()
+                    .any(|(known, predicates)| known == subject && predicates.contains(predicate))
+        }
+        _ => false,
+    };
+    is_known && version.iter().all(is_number)
 }

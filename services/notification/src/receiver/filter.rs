@@ -104,20 +104,27 @@ impl Filters {
 /// Returns the body as JSON if its type is JSON, else nothing. As in Flux, text behind the object does not matter, and null is an
 /// empty one.
 fn request_of(call: Call<'_>) -> Result<Value, String> {
-    let is_json =
-        call.headers.get_all(CONTENT_TYPE).iter().filter_map(|value| value.to_str().ok()).any(|types| {
-            let mut types = types.split(',').map(|one| one.split(';').next().unwrap_or_default().trim());
-            types.any(|one| one.eq_ignore_ascii_case("application/json"))
-        });
-    if !is_json {
+    if !is_json(call.header(CONTENT_TYPE.as_str())) {
         return Ok(json!({}));
     }
-    let mut values = serde_json::Deserializer::from_slice(call.body).into_iter::<Option<Map<String, Value>>>();
+    let mut values =
+        serde_json::Deserializer::from_slice(call.body).into_iter::<Option<Map<String, Value>>>();
     match values.next() {
         Some(Ok(object)) => Ok(Value::Object(object.unwrap_or_default())),
         Some(Err(error)) => Err(format!("failed to parse request body as JSON: {error}")),
         None => Err("failed to parse request body as JSON: EOF".to_owned()),
     }
+}
+
+/// Returns true when one of the types in a header is JSON. As in Flux, what stands behind a malformed one does not count.
+fn is_json(types: &str) -> bool {
+    let is_parameter = |text: &str| text.trim().is_empty() || text.contains('=');
+    let mut well_formed = types.split(',').map_while(|one| {
+        let mut parts = one.split(';');
+        let kind = parts.next().unwrap_or_default().trim();
+        (!kind.is_empty() && parts.all(is_parameter)).then_some(kind)
+    });
+    well_formed.any(|kind| kind.eq_ignore_ascii_case("application/json"))
 }
 
 #[cfg(test)]
@@ -131,6 +138,11 @@ mod tests {
     #[rstest]
     #[case("application/json", true)]
     #[case("Application/JSON; charset=utf-8", true)]
+    #[case("application/json;", true)]
+    #[case("text/plain, application/json", true)]
+    #[case("application/json; x", false)]
+    #[case(", application/json", false)]
+    #[case("application/vnd.github+json", false)]
     #[case("text/plain", false)]
     fn only_json_is_read(#[case] content_type: &str, #[case] is_read: bool) {
         let headers = HeaderMap::from_iter([(CONTENT_TYPE, content_type.parse().unwrap())]);
@@ -157,7 +169,8 @@ mod tests {
         let headers = HeaderMap::from_iter([(CONTENT_TYPE, "application/json".parse().unwrap())]);
         let call = Call { headers: &headers, body: b"no JSON" };
         let resources = vec![ReceiverResource { filter: Some(String::new()), ..ReceiverResource::default() }];
-        let spec = ReceiverSpec { resource_filter: Some(String::new()), resources, ..ReceiverSpec::default() };
+        let spec =
+            ReceiverSpec { resource_filter: Some(String::new()), resources, ..ReceiverSpec::default() };
         assert!(Filters::of_call(&spec, call, Known::default()).await.is_ok());
         let spec = ReceiverSpec { resource_filter: Some("true".to_owned()), ..spec };
         assert!(Filters::of_call(&spec, call, Known::default()).await.is_err());

@@ -178,6 +178,12 @@ fn bodies_must_decode(#[case] kind: &str, #[case] body: &str, #[case] good: bool
 #[case("dev.cdeventsx.tool-subject.done.0.1.0", true)]
 #[case("dev.cdevents.artifact.0.1.0", false)]
 #[case("org.other.artifact.published.0.1.0", false)]
+#[case("dev.cdevents.change.merged.0.2.0", true)]
+#[case("dev.cdevents.testcaserun.skipped.0.1.0", true)]
+#[case("dev.cdevents.change.merged.1.0.0", false)]
+#[case("dev.cdevents.change.blessed.0.2.0", false)]
+#[case("dev.cdevents.nothing.merged.0.2.0", false)]
+#[case("dev.cdevents.a.change.merged.0.2.0", false)]
 fn cdevents_have_a_context_and_a_known_type(#[case] kind: &str, #[case] good: bool) {
     let body = serde_json::json!({
         "context": {"version": "0.4.1", "id": "1", "source": "/x", "type": kind, "timestamp": "2026-01-02T03:04:05Z"},

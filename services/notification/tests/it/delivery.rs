@@ -8,7 +8,7 @@ use url::Url;
 use weir_http::{Profile, Proxy};
 use weir_notification_controller::delivery::{Retry, Sender};
 use weir_notification_controller::event::Event;
-use weir_notification_controller::provider::{Accept, Delivery, Message, Notifier, Settings, build};
+use weir_notification_controller::provider::{Accept, Delivery, Dialect, Message, Notifier, Settings, build};
 use weir_testkit::{FaultProxy, SinkAnswer, WebhookSink};
 
 const QUICK: Retry = Retry { first: Duration::from_millis(10) };
@@ -99,7 +99,7 @@ async fn slacks_api_is_judged_by_its_body() {
     sink.answer_with(|_| answer(StatusCode::OK, r#"{"ok":true}"#));
     assert_eq!(send(slack(), TIMEOUT).await, Ok(()));
     sink.answer_with(|_| answer(StatusCode::OK, r#"{"ok":false,"error":"channel_not_found"}"#));
-    let refused = "postMessage failed: Slack responded with error: channel_not_found";
+    let refused = "postMessage failed: request failed: Slack responded with error: channel_not_found";
     assert_eq!(send(slack(), TIMEOUT).await, Err(refused.to_owned()));
     // Slack repeats the message.
     let repeated: &'static str =
@@ -107,8 +107,30 @@ async fn slacks_api_is_judged_by_its_body() {
     sink.answer_with(move |_| answer(StatusCode::OK, repeated));
     assert_eq!(send(slack(), TIMEOUT).await, Ok(()));
     sink.answer_with(|_| answer(StatusCode::OK, "ok"));
-    let error = send(slack(), TIMEOUT).await.unwrap_err();
-    assert!(error.starts_with("postMessage failed: unable to unmarshal response body:"), "{error}");
+    let no_json = "postMessage failed: request failed: unable to unmarshal response body: \
+                   invalid character 'o' looking for beginning of value";
+    assert_eq!(send(slack(), TIMEOUT).await, Err(no_json.to_owned()));
+}
+
+/// Something else than the service may answer with a good status: a proxy, or a page that asks for a login.
+#[rstest::rstest]
+#[case(Dialect::Datadog, "ok", Some("invalid character 'o' looking for beginning of value"))]
+#[case(Dialect::Datadog, "", None)]
+#[case(Dialect::GitHub, "", None)]
+#[case(Dialect::GitHub, "<html>", Some("invalid character '<' looking for beginning of value"))]
+#[case(Dialect::GitLab, "", Some("EOF"))]
+#[case(Dialect::Gitea, "{}", None)]
+#[case(Dialect::Hook, "ok", None)]
+#[tokio::test]
+async fn clients_of_services_read_the_answer(
+    #[case] dialect: Dialect,
+    #[case] body: &'static str,
+    #[case] expected: Option<&str>,
+) {
+    let sink = WebhookSink::start().await.unwrap();
+    sink.answer_with(move |_| answer(StatusCode::OK, body));
+    let sent = send(message(&sink.url("/x")).speaking(dialect).failing_with(""), TIMEOUT).await;
+    assert_eq!(sent.err().as_deref(), expected);
 }
 
 #[tokio::test]
@@ -141,7 +163,7 @@ async fn redirects_end() {
     });
     let error = send(message(&sink.url("/x")), TIMEOUT).await.unwrap_err();
     assert!(error.ends_with("stopped after 10 redirects"), "{error}");
-    assert_eq!(sink.requests().len(), 11);
+    assert_eq!(sink.requests().len(), 10);
 }
 
 #[tokio::test]

@@ -10,8 +10,12 @@ use crate::webhooks::{TOKEN, call, first_call, path_of, receiver, repository};
 use crate::world::{DEADLINE, Setup, World};
 
 /// Controllers that send events.
-const PRODUCERS: [&str; 4] =
-    ["source-controller", "kustomize-controller", "image-reflector-controller", "image-automation-controller"];
+const PRODUCERS: [&str; 4] = [
+    "source-controller",
+    "kustomize-controller",
+    "image-reflector-controller",
+    "image-automation-controller",
+];
 
 /// Waits until the log of the service has a line with all of these parts.
 async fn logged(world: &World, parts: &[&str]) {
