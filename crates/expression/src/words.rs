@@ -14,8 +14,10 @@ pub(super) fn of_go(error: &ExecutionError, text: &str) -> String {
         }
         ExecutionError::UndeclaredReference(name) => {
             let path = path_at(text, name);
-            return path
-                .map_or_else(|| NO_OVERLOAD.to_owned(), |path| format!("no such attribute(s): {path}"));
+            return path.map_or_else(
+                || repeated(NO_OVERLOAD, name, text),
+                |path| format!("no such attribute(s): {path}"),
+            );
         }
         ExecutionError::FunctionError { function, message } => return of_function(function, message, text),
         ExecutionError::IndexOutOfBounds(_) => "index out of bounds",

@@ -5,7 +5,7 @@
 
 use http::{Method, Request, header};
 use kube::Client;
-use kube::api::DynamicObject;
+use kube::api::{ApiResource, DynamicObject};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 
@@ -14,6 +14,9 @@ use crate::{Mapping, ObjectId};
 
 /// Characters of a name that stand in a path as they are.
 const NAME: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b':');
+
+/// The reason that the library puts where an answer is no status.
+const NO_STATUS: &str = "Failed to parse error data";
 
 /// The address of an object, and the identity of the request.
 #[derive(Clone, Copy)]
@@ -100,11 +103,13 @@ impl Target<'_> {
         content_type: &str,
         body: &Value,
     ) -> Result<DynamicObject, kube::Error> {
+        let verb = method.as_str().to_ascii_lowercase();
         let mut request = self.request(method, query, "application/json", to_bytes(body)?)?;
         let content_type =
             header::HeaderValue::from_str(content_type).map_err(|e| kube::Error::HttpError(e.into()))?;
         request.headers_mut().insert(header::CONTENT_TYPE, content_type);
-        self.client.request(request).await
+        let answer = self.client.request(request).await;
+        answer.map_err(|error| explained(error, &verb, &self.mapping.resource, &self.id.name))
     }
 
     fn request(
@@ -136,6 +141,21 @@ impl Target<'_> {
     }
 }
 
+/// The error in the words of Kubernetes' own clients where the server has not that address: for a custom resource without its namespace it
+/// says `404 page not found`, which is no status.
+fn explained(error: kube::Error, verb: &str, resource: &ApiResource, name: &str) -> kube::Error {
+    match error {
+        kube::Error::Api(mut status) if status.code == 404 && status.reason == NO_STATUS => {
+            let group = if resource.group.is_empty() { "" } else { "." };
+            let resource = format!("{}{group}{}", resource.plural, resource.group);
+            status.message =
+                format!("the server could not find the requested resource ({verb} {resource} {name})");
+            kube::Error::Api(status)
+        }
+        other => other,
+    }
+}
+
 fn encode(text: &str) -> String {
     utf8_percent_encode(text, NAME).to_string()
 }
@@ -149,5 +169,50 @@ fn absent_is_none<T>(answer: Result<T, kube::Error>) -> Result<Option<T>, kube::
         Ok(object) => Ok(Some(object)),
         Err(error) if crate::error::is_not_found(&error) => Ok(None),
         Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kube::core::Status;
+    use rstest::rstest;
+
+    use super::*;
+
+    /// KS-SSA-81: a custom resource without a namespace.
+    #[rstest]
+    #[case(
+        "widgets",
+        "example.com",
+        NO_STATUS,
+        404,
+        "the server could not find the requested resource (patch widgets.example.com app)"
+    )]
+    #[case(
+        "widgets",
+        "",
+        NO_STATUS,
+        404,
+        "the server could not find the requested resource (patch widgets app)"
+    )]
+    #[case("widgets", "example.com", NO_STATUS, 503, "404 page not found")]
+    #[case("widgets", "example.com", "NotFound", 404, "404 page not found")]
+    fn an_address_that_is_not_there_is_told_as_clients_do(
+        #[case] plural: &str,
+        #[case] group: &str,
+        #[case] reason: &str,
+        #[case] code: u16,
+        #[case] expected: &str,
+    ) {
+        let resource = ApiResource {
+            group: group.to_owned(),
+            version: "v1".to_owned(),
+            api_version: "v1".to_owned(),
+            kind: "Widget".to_owned(),
+            plural: plural.to_owned(),
+        };
+        let status = Status::failure("404 page not found", reason).with_code(code);
+        let explained = explained(kube::Error::Api(Box::new(status)), "patch", &resource, "app");
+        assert_eq!(crate::error::whole_text(&explained), expected);
     }
 }

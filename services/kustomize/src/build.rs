@@ -127,6 +127,9 @@ pub enum Error {
     /// An object has no version of its API. Left out, it would be deleted from the cluster.
     #[error("failed to decode Kubernetes apiVersion, kind and name from: {0}")]
     WithoutVersion(Value),
+    /// An object's kind is no text, or its version has no form of one. Left out, it would be deleted from the cluster.
+    #[error("error unmarshaling JSON: while decoding JSON: Object 'Kind' is missing in '{0}'")]
+    WithoutKind(Value),
     /// A file that is encrypted could not be decrypted (KS-DEC-23).
     #[error("error decrypting sources: {0}")]
     DecryptFiles(#[source] decryption::Error),
@@ -204,6 +207,9 @@ fn build_from<F: FileSystem>(
         if objects::count(&object) < expected {
             return Err(Error::Lost { resource: name, field: objects::missing(&object) });
         }
+        if !objects::has_kind(&object) {
+            return Err(Error::WithoutKind(without_content(&object)));
+        }
         if !known.insert(identity(&object)) {
             return Err(Error::Twice(name));
         }
@@ -238,7 +244,17 @@ pub(crate) fn place(path: &str) -> Option<RelPath> {
 fn without_content(object: &Value) -> Value {
     let metadata = object.get("metadata");
     let field = |name: &str| metadata.and_then(|metadata| metadata.get(name));
-    json!({"kind": object.get("kind"), "metadata": {"name": field("name"), "namespace": field("namespace")}})
+    let metadata = json!({"name": field("name"), "namespace": field("namespace")});
+    let mut shown =
+        json!({"apiVersion": object.get("apiVersion"), "kind": object.get("kind"), "metadata": metadata});
+    remove_nulls(&mut shown);
+    shown
+}
+
+fn remove_nulls(value: &mut Value) {
+    let Some(fields) = value.as_object_mut() else { return };
+    fields.retain(|_, field| !field.is_null());
+    fields.values_mut().for_each(remove_nulls);
 }
 
 /// Returns what makes an object the same as another one: version, kind, namespace and name.

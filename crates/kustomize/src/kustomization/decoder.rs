@@ -51,8 +51,8 @@ pub enum DecodeError {
     },
     /// A value of another type.
     #[error(
-        "json: cannot unmarshal {found} into Go struct field {owner}.{path} of type {wanted}{}",
-        place(.position, &None)
+        "json: cannot unmarshal {found} into Go {} of type {wanted}{}",
+        destination(owner, path), place(.position, &None)
     )]
     Type {
         /// Kind of the value.
@@ -66,6 +66,10 @@ pub enum DecodeError {
         /// Where the value stands.
         position: Option<Position>,
     },
+}
+
+fn destination(owner: &str, path: &str) -> String {
+    if path.is_empty() { "value".to_owned() } else { format!("struct field {owner}.{path}") }
 }
 
 fn place(position: &Option<Position>, hint: &Option<&'static str>) -> String {

@@ -79,6 +79,10 @@ const FILES: &[(&str, &str)] = &[
 )]
 #[case::an_empty_file("apiVersion: kustomize.config.k8s.io/v1beta1\n", "kustomization.yaml is empty")]
 #[case::an_unknown_field("resource: [a]\n", "invalid Kustomization: json: unknown field \"resource\"")]
+#[case::no_mapping(
+    "- namePrefix: a\n",
+    "invalid Kustomization: json: cannot unmarshal array into Go value of type types.Kustomization"
+)]
 #[case::another_type("namePrefix: 1\n", "invalid Kustomization: json: cannot unmarshal number")]
 #[case::a_patch_for_nothing(
     "resources: [map.yaml]\npatches:\n- patch: |\n    apiVersion: v1\n    kind: ConfigMap\n    metadata: {name: b}\n",

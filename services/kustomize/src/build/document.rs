@@ -20,7 +20,7 @@ const REMOTE: [&str; 9] =
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The file is there but cannot be read.
-    #[error("{0}")]
+    #[error("{}", parsed_by_flux(.0))]
     Parse(Box<weir_kustomize::Error>),
     /// There are several in one directory.
     #[error("kustomize build failed: {0}")]
@@ -34,6 +34,19 @@ pub enum Error {
         /// The component, as the spec names it.
         path: String,
     },
+}
+
+/// Flux reads the file before kustomize does, and names the step in which that fails (KS-BLD-1).
+fn parsed_by_flux(error: &weir_kustomize::Error) -> String {
+    match error {
+        weir_kustomize::Error::MalformedKustomization(cause) => {
+            format!("error converting YAML to JSON: {cause}")
+        }
+        weir_kustomize::Error::InvalidKustomization(cause) => {
+            format!("error unmarshaling JSON: while decoding JSON: {cause}")
+        }
+        other => other.to_string(),
+    }
 }
 
 /// The document that is built in a directory.

@@ -19,7 +19,7 @@ const PLACEHOLDER: &str = "_placeholder";
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A YAML file that is no manifest (KS-BLD-3).
-    #[error("failed to decode Kubernetes YAML from {path}: {source}")]
+    #[error("failed to decode Kubernetes YAML from {path}: {}", without_file(.source))]
     Manifest {
         /// The file.
         path: RelPath,
@@ -35,6 +35,14 @@ pub enum Error {
         /// The directory.
         path: RelPath,
     },
+}
+
+/// The file is named already.
+fn without_file(error: &weir_kustomize::Error) -> String {
+    match error {
+        weir_kustomize::Error::MalformedYaml { cause, .. } => format!("MalformedYAMLError: {cause}"),
+        other => other.to_string(),
+    }
 }
 
 /// A file or folder that the generated file names.

@@ -20,6 +20,11 @@ pub(super) fn count(document: &Value) -> usize {
     }
 }
 
+/// Returns true if a document has a kind, and a version of the form `v1` or `group/v1`.
+pub(super) fn has_kind(document: &Value) -> bool {
+    !text(document, "kind").is_empty() && text(document, "apiVersion").matches('/').count() < 2
+}
+
 /// Returns the field without which a document, or the first such item of a list, is no object.
 pub(super) fn missing(document: &Value) -> &'static str {
     let Some(items) = items(document) else {
