@@ -153,12 +153,12 @@ const FUNCTIONS: &[(Type, &[&str])] = &[
 /// The type of a program's result; an error when it names a variable or function that does not exist.
 pub(super) fn infer(program: &Program, text: &str, variables: &[&str]) -> Result<Type, String> {
     let mut scope: Vec<(&str, Type)> = variables.iter().map(|name| (*name, Type::Map)).collect();
-    visit(program.expression(), &mut scope).map_err(|Undeclared { name, id }| {
+    visit(program.expression(), &mut scope).map_err(|Fault { text: fault, id }| {
         let offset = program.source_info().offset_for(id).map_or(0, |(start, _)| start as usize);
         let before = text.get(..offset).unwrap_or_default();
         let line = before.matches('\n').count();
         let column = before.rsplit('\n').next().unwrap_or_default().chars().count();
-        pointed(text, line, column, &format!("undeclared reference to '{name}' (in container '')"))
+        pointed(text, line, column, &fault)
     })
 }
 
@@ -177,18 +177,25 @@ fn pointed(text: &str, line: usize, column: usize, message: &str) -> String {
     format!("ERROR: <input>:{}:{}: {message}\n | {snippet}\n | {dots}^", line + 1, column + 1)
 }
 
-struct Undeclared {
-    name: String,
+/// A fault and the part of the tree that has it.
+struct Fault {
+    text: String,
     id: u64,
 }
 
-fn visit<'a>(expression: &'a IdedExpr, scope: &mut Vec<(&'a str, Type)>) -> Result<Type, Undeclared> {
+impl Fault {
+    fn undeclared(name: &str, id: u64) -> Self {
+        Self { text: format!("undeclared reference to '{name}' (in container '')"), id }
+    }
+}
+
+fn visit<'a>(expression: &'a IdedExpr, scope: &mut Vec<(&'a str, Type)>) -> Result<Type, Fault> {
     Ok(match &expression.expr {
         Expr::Unspecified => Type::Dyn,
         Expr::Ident(name) => match scope.iter().rev().find(|(known, _)| known == name) {
             Some((_, known)) => *known,
             None if TYPE_NAMES.contains(&name.as_str()) => Type::Dyn,
-            None => return Err(Undeclared { name: name.clone(), id: expression.id }),
+            None => return Err(Fault::undeclared(name, expression.id)),
         },
         Expr::Literal(literal) => literal_type(literal),
         Expr::Select(select) => {
@@ -198,8 +205,12 @@ fn visit<'a>(expression: &'a IdedExpr, scope: &mut Vec<(&'a str, Type)>) -> Resu
         Expr::Call(call) => call_type(call, expression.id, scope)?,
         Expr::List(list) => {
             let mut elements = None;
-            for element in &list.elements {
-                let element = visit(element, scope)?;
+            for item in &list.elements {
+                let element = visit(item, scope)?;
+                if let Some(others) = elements.filter(|others| parts::differ(*others, element)) {
+                    let text = format!("expected type '{others}' but found '{element}'");
+                    return Err(Fault { text, id: item.id });
+                }
                 elements = Some(elements.map_or(element, |others| parts::either(others, element)));
             }
             parts::list_of(elements.unwrap_or(Type::Dyn))
@@ -220,7 +231,7 @@ fn visit<'a>(expression: &'a IdedExpr, scope: &mut Vec<(&'a str, Type)>) -> Resu
     })
 }
 
-fn visit_entry<'a>(entry: &'a EntryExpr, scope: &mut Vec<(&'a str, Type)>) -> Result<(), Undeclared> {
+fn visit_entry<'a>(entry: &'a EntryExpr, scope: &mut Vec<(&'a str, Type)>) -> Result<(), Fault> {
     match entry {
         EntryExpr::StructField(field) => visit(&field.value, scope).map(drop),
         EntryExpr::MapEntry(entry) => {
@@ -242,7 +253,7 @@ fn literal_type(literal: &LiteralValue) -> Type {
     }
 }
 
-fn call_type<'a>(call: &'a CallExpr, id: u64, scope: &mut Vec<(&'a str, Type)>) -> Result<Type, Undeclared> {
+fn call_type<'a>(call: &'a CallExpr, id: u64, scope: &mut Vec<(&'a str, Type)>) -> Result<Type, Fault> {
     let mut arguments = Vec::with_capacity(call.args.len());
     let mut name = call.func_name.clone();
     let mut on = None;
@@ -256,6 +267,12 @@ fn call_type<'a>(call: &'a CallExpr, id: u64, scope: &mut Vec<(&'a str, Type)>) 
     for argument in &call.args {
         arguments.push(visit(argument, scope)?);
     }
+    if let [one, other] = *arguments.as_slice()
+        && !parts::compares(&name, one, other)
+    {
+        let text = format!("found no matching overload for '{name}' applied to '({one}, {other})'");
+        return Err(Fault { text, id });
+    }
     match (name.as_str(), arguments.as_slice()) {
         (operators::CONDITIONAL, [_, one, other]) => Ok(parts::either(*one, *other)),
         ("_+_", [one @ Type::List(_), other @ Type::List(_)]) => Ok(parts::either(*one, *other)),
@@ -267,7 +284,7 @@ fn call_type<'a>(call: &'a CallExpr, id: u64, scope: &mut Vec<(&'a str, Type)>) 
         _ => {
             let on = on.or_else(|| arguments.first().copied());
             let yielded = on.and_then(|on| parts::of_call(&name, on)).or_else(|| known(&name));
-            yielded.ok_or(Undeclared { name: call.func_name.clone(), id })
+            yielded.ok_or_else(|| Fault::undeclared(&call.func_name, id))
         }
     }
 }
@@ -275,7 +292,7 @@ fn call_type<'a>(call: &'a CallExpr, id: u64, scope: &mut Vec<(&'a str, Type)>) 
 fn comprehension_type<'a>(
     comprehension: &'a ComprehensionExpr,
     scope: &mut Vec<(&'a str, Type)>,
-) -> Result<Type, Undeclared> {
+) -> Result<Type, Fault> {
     let range = visit(&comprehension.iter_range, scope)?;
     let initial = visit(&comprehension.accu_init, scope)?;
     let outer = scope.len();
@@ -305,3 +322,6 @@ fn known(name: &str) -> Option<Type> {
 fn is_known(name: &str) -> bool {
     known(name).is_some()
 }
+
+#[cfg(test)]
+mod tests;

@@ -51,3 +51,23 @@ pub(super) fn of_call(function: &str, on: Type) -> Option<Type> {
         _ => return None,
     })
 }
+
+/// Returns true for two plain types of which no value of the one is a value of the other.
+pub(super) fn differ(one: Type, other: Type) -> bool {
+    is_plain(one) && is_plain(other) && one != other
+}
+
+/// Returns true unless the operator is a comparison of values that cannot be compared. Order, and order alone, is known between
+/// numbers of different types.
+pub(super) fn compares(operator: &str, one: Type, other: Type) -> bool {
+    let is_number = |part| matches!(part, Type::Int | Type::Uint | Type::Double);
+    match operator {
+        "_==_" | "_!=_" => !differ(one, other),
+        "_<_" | "_<=_" | "_>_" | "_>=_" => !differ(one, other) || (is_number(one) && is_number(other)),
+        _ => true,
+    }
+}
+
+fn is_plain(part: Type) -> bool {
+    matches!(part, Type::Bool | Type::String | Type::Int | Type::Uint | Type::Double | Type::Bytes)
+}

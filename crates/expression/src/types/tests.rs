@@ -1,0 +1,34 @@
+//! Faults that are found before anything is evaluated.
+
+use rstest::rstest;
+
+use crate::{Expression, Type};
+
+/// NTF-108: values of types that have nothing in common are not compared.
+#[rstest]
+#[case("1 == 'a'", 3, "found no matching overload for '_==_' applied to '(int, string)'")]
+#[case("req.n > 0 && true != 'a'", 19, "found no matching overload for '_!=_' applied to '(bool, string)'")]
+#[case("1 < 'a'", 3, "found no matching overload for '_<_' applied to '(int, string)'")]
+#[case("1 == 1.0", 3, "found no matching overload for '_==_' applied to '(int, double)'")]
+#[case("size(req.l) == 'a'", 13, "found no matching overload for '_==_' applied to '(int, string)'")]
+#[case("[1, 'a'] == req.l", 5, "expected type 'int' but found 'string'")]
+fn types_that_do_not_fit(#[case] text: &str, #[case] column: usize, #[case] fault: &str) {
+    let dots = ".".repeat(column - 1);
+    let expected = format!(
+        "failed to parse the CEL expression '{text}': ERROR: <input>:1:{column}: {fault}\n | {text}\n | {dots}^"
+    );
+    let refused = Expression::compile(text, &["req"], Type::Bool).err().unwrap();
+    assert_eq!(refused.to_string(), expected);
+}
+
+#[rstest]
+#[case("1 < 1.5")]
+#[case("size(req.l) >= 2u")]
+#[case("req.n == 1 && req.n == 'a'")]
+#[case("req.a == null")]
+#[case("[1, req.n] == req.l")]
+#[case("['a'] == req.l || {'a': 1} == req.m")]
+#[case("req.l.exists(x, x == 'a') && ['a'].all(x, x == 'a')")]
+fn types_that_may_fit(#[case] text: &str) {
+    Expression::compile(text, &["req"], Type::Bool).unwrap();
+}
