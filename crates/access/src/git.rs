@@ -7,7 +7,6 @@ use weir_api::source::GitRepositorySpec;
 use weir_api::{FluxObject, GitRepository};
 use weir_auth::{Credentials as Issued, GitLogin, GitLoginError, LoginError, Logins};
 use weir_git::{AuthOptionError, Credentials, Remote};
-use weir_http::SecretError;
 use weir_runtime::ObjectKey;
 
 use crate::{ReadError, Secret, Secrets, TransportError, caller, go_url};
@@ -15,11 +14,8 @@ use crate::{ReadError, Secret, Secrets, TransportError, caller, go_url};
 /// Rules in which Flux's controllers differ about the same GitRepository.
 #[derive(Debug, Clone, Copy)]
 pub struct GitRules {
-    /// True when half of a client certificate is an error, whatever the URL. Otherwise it counts as none, and the
-    /// Secret's certificates matter only where TLS is spoken.
-    pub refuses_half_certificates: bool,
-    /// True when an `ssh` URL needs a Secret with a key that can be opened. Otherwise the connection shows it.
-    pub refuses_missing_keys: bool,
+    /// True when a key for SSH that is encrypted without a `password` is an error. Otherwise the connection shows it.
+    pub refuses_locked_keys: bool,
 }
 
 /// Errors that keep a Git server from being reached as configured.
@@ -48,9 +44,6 @@ pub enum GitAccessError {
     /// The key of the Secret is encrypted.
     #[error("SSH identity key is encrypted but no 'password' field was provided in the secret '{0}'")]
     LockedKey(String),
-    /// The certificates of the Secret are not whole.
-    #[error("failed to configure authentication options: {0}")]
-    Certificates(#[from] SecretError),
 }
 
 /// A remote, and the login that provides its credentials if its Secret does not.
@@ -111,19 +104,17 @@ impl GitAccess {
             remote.timeout = timeout.to_std();
         }
         let login = GitLogin::of(provider, place, secret.map(|secret| &secret.data))?;
-        let has_key = secret.is_some() || remote.url.scheme() != "ssh";
-        if matches!(login, GitLogin::Secret) && (has_key || rules.refuses_missing_keys) {
+        if matches!(login, GitLogin::Secret) {
             remote.credentials = Credentials::from_secret(&remote.url, data)?;
         }
-        if rules.refuses_missing_keys && is_locked(&remote.credentials) {
+        if rules.refuses_locked_keys && is_locked(&remote.credentials) {
             return Err(GitAccessError::LockedKey(place.clone()));
         }
-        // Certificates are for the server, the proxy on the way or the API of GitHub. Else the Secret may hold anything.
+        // Certificates are for the server, the proxy on the way or the API of GitHub. Else the Secret may hold anything. Half of
+        // a client certificate counts as none.
         let speaks_tls =
             remote.url.scheme() == "https" || remote.http.proxy.is_some() || provider == Some("github");
-        if rules.refuses_half_certificates {
-            remote.http.add_tls(place, data)?;
-        } else if speaks_tls {
+        if speaks_tls {
             remote.http.add_whole_tls(data);
         }
         Ok(Self { remote, login })

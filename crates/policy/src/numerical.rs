@@ -17,8 +17,12 @@ pub struct Decimal {
 }
 
 impl Decimal {
-    /// Reads `[+-]digits[.digits][e[+-]digits]`; nothing else is a number, not `inf`, `nan` or `0x1p2`.
+    /// Reads `[+-]digits[.digits][e[+-]digits]`, with single underscores between digits as in Go; nothing else is a
+    /// number, not `inf`, `nan` or `0x1p2`.
     pub fn parse(text: &str) -> Option<Self> {
+        if text.contains('_') {
+            return Self::parse(&without_underscores(text)?);
+        }
         let (is_negative, rest) = match text.as_bytes().first()? {
             b'-' => (true, text.get(1..)?),
             b'+' => (false, text.get(1..)?),
@@ -70,6 +74,21 @@ impl PartialOrd for Decimal {
     }
 }
 
+/// The text without its underscores, if each stands between two digits.
+fn without_underscores(text: &str) -> Option<String> {
+    let mut pieces = text.split('_').peekable();
+    let mut plain = String::with_capacity(text.len());
+    while let Some(piece) = pieces.next() {
+        let is_digit = |at: Option<u8>| at.is_some_and(|byte| byte.is_ascii_digit());
+        let (first, last) = (piece.bytes().next(), piece.bytes().last());
+        if !plain.is_empty() && !is_digit(first) || pieces.peek().is_some() && !is_digit(last) {
+            return None;
+        }
+        plain.push_str(piece);
+    }
+    Some(plain)
+}
+
 fn exponent(text: &str) -> Option<i64> {
     let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
     if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -107,6 +126,7 @@ mod tests {
         assert!(numbers.is_sorted_by(|a, b| a < b));
         assert_eq!(Decimal::parse("-0.0"), Decimal::parse("0"));
         assert_eq!(Decimal::parse("0010.50"), Decimal::parse("1.05e1"));
+        assert_eq!(Decimal::parse("2024_01_05.2_5e1_0"), Decimal::parse("20240105.25e10"));
     }
 
     #[rstest]
@@ -117,7 +137,15 @@ mod tests {
     #[case("inf")]
     #[case("NaN")]
     #[case("0x10")]
-    #[case("1_000")]
+    #[case("_1")]
+    #[case("1_")]
+    #[case("1__0")]
+    #[case("1_.5")]
+    #[case("1._5")]
+    #[case("-_1")]
+    #[case("1e_5")]
+    #[case("_")]
+    #[case("v_1")]
     #[case("1e")]
     #[case("1e99999")]
     #[case("--1")]

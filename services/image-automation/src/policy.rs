@@ -1,6 +1,7 @@
 //! Which policies an automation uses, and what they select (IU-3, IU-4).
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 use weir_api::{ImagePolicy, ImageUpdateAutomation, image::ImageRef};
 use weir_runtime::{Cache, ObjectKey};
@@ -59,14 +60,48 @@ pub(crate) fn setters(namespace: &str, selected: &Selected) -> Result<Setters, S
     Ok(setters)
 }
 
-/// A name of a repository, a tag, and a digest if there is one, each of the characters it may have (IR-5).
+/// Returns true for the name of a repository, with its registry if that is one, a tag, and a digest if there is one (IR-5).
 fn is_reference(latest: &ImageRef) -> bool {
-    let has_only = |text: &str, others: &[u8], most: usize| {
-        !text.is_empty()
-            && text.len() <= most
-            && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || others.contains(&byte))
+    let has = |text: &str, lengths: RangeInclusive<usize>, is_allowed: fn(u8) -> bool| {
+        lengths.contains(&text.len()) && text.bytes().all(is_allowed)
     };
-    has_only(&latest.name, b"_-./:", 512)
-        && has_only(&latest.tag, b"_-.", 128)
-        && (latest.digest.is_empty() || has_only(&latest.digest, b":+._-", 256))
+    let (registry, repository) = match latest.name.split_once('/') {
+        Some((host, path)) if host.contains(['.', ':']) => (host, path),
+        _ => ("", latest.name.as_str()),
+    };
+    let is_digest = |digest: &str| {
+        let hex = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+        digest.strip_prefix("sha256:").is_some_and(|digits| has(digits, 64..=64, hex))
+    };
+    has(registry, 0..=255, |byte| byte.is_ascii_alphanumeric() || b"_-.:".contains(&byte))
+        && has(repository, 2..=255, |byte| {
+            byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"_-./".contains(&byte)
+        })
+        && has(&latest.tag, 1..=128, |byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte))
+        && (latest.digest.is_empty() || is_digest(&latest.digest))
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use weir_api::image::ImageRef;
+
+    #[rstest]
+    #[case("ghcr.io/acme/app", "1.0_a-b", "", true)]
+    #[case("reg.example.com:5000/a/b", "1", "", true)]
+    #[case("LOCALHOST:5000/app", "1", "", true)]
+    #[case("acme/app", "V1", &format!("sha256:{}", "0a".repeat(32)), true)]
+    #[case("ghcr.io/Acme/app", "1", "", false)]
+    #[case("Acme/app", "1", "", false)]
+    #[case("a b", "1", "", false)]
+    #[case("", "1", "", false)]
+    #[case("acme/app", "", "", false)]
+    #[case("acme/app", "a b", "", false)]
+    #[case("acme/app", "1", "sha256:0a", false)]
+    #[case("acme/app", "1", &format!("sha256:{}", "0A".repeat(32)), false)]
+    #[case("acme/app", "1", &format!("sha512:{}", "0a".repeat(64)), false)]
+    fn references(#[case] name: &str, #[case] tag: &str, #[case] digest: &str, #[case] expected: bool) {
+        let latest = ImageRef { name: name.to_owned(), tag: tag.to_owned(), digest: digest.to_owned() };
+        assert_eq!(super::is_reference(&latest), expected);
+    }
 }

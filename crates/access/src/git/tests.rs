@@ -8,8 +8,8 @@ use weir_git::{Credentials, Remote};
 use super::{GitAccess, GitAccessError, GitRules};
 use crate::Secret;
 
-const STRICT: GitRules = GitRules { refuses_half_certificates: true, refuses_missing_keys: true };
-const LENIENT: GitRules = GitRules { refuses_half_certificates: false, refuses_missing_keys: false };
+const STRICT: GitRules = GitRules { refuses_locked_keys: true };
+const LENIENT: GitRules = GitRules { refuses_locked_keys: false };
 
 fn access(spec: Value, entries: &[(&str, &str)], rules: GitRules) -> Result<GitAccess, GitAccessError> {
     let mut full = json!({"interval": "1m"});
@@ -36,16 +36,25 @@ fn access(spec: Value, entries: &[(&str, &str)], rules: GitRules) -> Result<GitA
     "secret 'ns/s': key 'githubAppPrivateKey' not found")]
 #[case(json!({"url": "https://h/r"}), &[("githubAppID", "1")],
     "secretRef 'ns/s' has github app data but provider is not set to github")]
-#[case(json!({"url": "https://h/r"}), &[("tls.crt", "c")],
-    "failed to configure authentication options: secret 'ns/s' contains 'tls.crt' but missing 'tls.key'")]
 fn refused(#[case] spec: Value, #[case] entries: &[(&str, &str)], #[case] text: &str) {
     assert_eq!(access(spec, entries, STRICT).unwrap_err().to_string(), text);
+}
+
+/// IU-25: an automation, too, asks no server over SSH without a key and its known hosts.
+#[rstest]
+#[case(&[], "invalid 'ssh' auth option: 'identity' is required")]
+#[case(&[("identity", "x")], "invalid 'ssh' auth option: 'known_hosts' is required")]
+fn refused_by_all(#[case] entries: &[(&str, &str)], #[case] text: &str) {
+    let error = access(json!({"url": "ssh://h/r"}), entries, LENIENT).unwrap_err().to_string();
+    assert_eq!(error, format!("failed to configure authentication options: {text}"));
 }
 
 #[rstest]
 #[case::half_a_certificate(json!({"url": "https://h/r"}), &[("tls.crt", "c"), ("ca.crt", "PEM")], true)]
 #[case::no_tls(json!({"url": "http://h/r"}), &[("ca.crt", "PEM")], false)]
-#[case::no_key(json!({"url": "ssh://h/r"}), &[], false)]
+#[case::half_a_certificate_without_tls(json!({"url": "http://h/r"}), &[("tls.key", "k")], false)]
+#[case::locked_key(json!({"url": "ssh://h/r"}),
+    &[("identity", "-----BEGIN ENCRYPTED PRIVATE KEY-----"), ("known_hosts", "h")], false)]
 fn passed_over(#[case] spec: Value, #[case] entries: &[(&str, &str)], #[case] has_authority: bool) {
     let http = access(spec, entries, LENIENT).unwrap().remote.http;
     assert_eq!((http.ca.is_some(), http.identity.is_some()), (has_authority, false));

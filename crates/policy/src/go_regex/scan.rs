@@ -98,13 +98,10 @@ impl<'p> Scanner<'p> {
         if let Some(name) = after.strip_prefix("P<").or_else(|| after.strip_prefix('<')) {
             return self.named_group(name);
         }
-        let end =
-            after.find([':', ')']).ok_or_else(|| GoRegexError::syntax(Fault::MissingParen, self.pattern))?;
-        let (flags, terminator) =
-            (after.get(..end).unwrap_or_default(), after.get(end..).unwrap_or_default());
-        if !are_flags(flags) {
-            return Err(GoRegexError::syntax(Fault::PerlOperator, self.fragment(self.rest, end + 3)));
-        }
+        let end = end_of_flags(after).map_err(|read| {
+            GoRegexError::syntax(Fault::PerlOperator, self.fragment(self.rest, "(?".len() + read))
+        })?;
+        let (flags, terminator) = after.split_at_checked(end).unwrap_or((after, ""));
         self.rest = terminator.get(1..).unwrap_or_default();
         let flags = each_once(flags);
         // Go lets a repetition behind bare flags repeat the piece before them; nobody means that, and it is refused here.
@@ -162,13 +159,19 @@ impl<'p> Scanner<'p> {
     }
 }
 
-/// Go's flags: letters, then at most one `-` with at least one letter after it.
-fn are_flags(text: &str) -> bool {
-    let are_letters = |letters: &str| letters.bytes().all(|byte| b"imsU".contains(&byte));
-    match text.split_once('-') {
-        None => are_letters(text),
-        Some((on, off)) => are_letters(on) && !off.is_empty() && are_letters(off),
+/// Returns where Go's flags end: letters, then at most one `-` with at least one letter after it. The error is how much
+/// of the text Go has read when it gives up.
+fn end_of_flags(text: &str) -> Result<usize, usize> {
+    let (mut is_off, mut has_letters) = (false, false);
+    for (at, character) in text.char_indices() {
+        match character {
+            'i' | 'm' | 's' | 'U' => has_letters = true,
+            '-' if !is_off => (is_off, has_letters) = (true, false),
+            ':' | ')' if !is_off || has_letters => return Ok(at),
+            _ => return Err(at + character.len_utf8()),
+        }
     }
+    Err(text.len())
 }
 
 /// Returns flags with the same meaning of which each is there once, as Rust wants it: what is switched off stays off.

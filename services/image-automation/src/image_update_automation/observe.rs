@@ -15,7 +15,7 @@ use crate::{
     policy::{self, Selected},
 };
 
-const RULES: GitRules = GitRules { refuses_half_certificates: true, refuses_missing_keys: false };
+const RULES: GitRules = GitRules { refuses_locked_keys: false };
 
 /// Everything that a run is decided by.
 pub(super) struct Observed {

@@ -13,7 +13,7 @@ use crate::source::{Attempt, Failure};
 
 const PROVIDER: &str = "InvalidProviderConfiguration";
 
-pub(super) const RULES: GitRules = GitRules { refuses_half_certificates: false, refuses_missing_keys: true };
+pub(super) const RULES: GitRules = GitRules { refuses_locked_keys: true };
 
 /// Everything that a run is decided by, beside the object and its artifact.
 pub(super) struct Observed {
