@@ -74,6 +74,13 @@ pub trait Reconciler: Send + Sync + 'static {
         async { shown }
     }
 
+    /// Returns true when a run of the object has begun something that is brought to its end although the object is suspended
+    /// meanwhile; by default, none has.
+    fn outlasts_suspension(&self, key: &ObjectKey) -> bool {
+        let _ = key;
+        false
+    }
+
     /// Returns the event of each visit to a suspended object; by default none.
     fn suspended_event(object: &Self::Object) -> Option<EventDraft> {
         let _ = object;
@@ -180,7 +187,7 @@ impl<R: Reconciler> Controller<R> {
             Ok(object) => object,
             Err(next) => return Some(next),
         };
-        if object.is_suspended() {
+        if object.is_suspended() && !self.reconciler.outlasts_suspension(&ticket.key) {
             return Some(self.reporter.suspended(&self.reconciler, &object).await);
         }
         let phases = Phases::default();

@@ -111,6 +111,11 @@ impl Reconciler for KustomizationReconciler {
         report::left(object)
     }
 
+    /// A health check ends by its result: else the status would say for good that it goes on.
+    fn outlasts_suspension(&self, key: &ObjectKey) -> bool {
+        self.memory.get(key).waiting.is_some()
+    }
+
     async fn reconcile(&self, run: Run<Kustomization>) -> Outcome<Kustomization> {
         self.memory.begin(&run.key, run.object.metadata.uid.as_deref());
         let observed = self.observe(&run.object, &run.causes).await;

@@ -41,6 +41,9 @@ pub(crate) enum Plan {
 
 /// KS-REC-20..26, and the short ways of DESIGN §5.
 pub(crate) fn decide(observed: &Observed, settings: &Settings) -> Plan {
+    if observed.kustomization.spec.suspend {
+        return suspended(observed, settings);
+    }
     if let Err(message) = &observed.health_checks {
         return Plan::Refuse(Failure::expression(message));
     }
@@ -93,6 +96,18 @@ pub(crate) fn decide(observed: &Observed, settings: &Settings) -> Plan {
             Plan::Confirm { artifact, digest: applied.digest.clone() }
         }
         _ => Plan::Apply { artifact, extent: Extent::Changed },
+    }
+}
+
+/// Nothing begins any more; a health check that goes on comes to its end, as in Flux.
+fn suspended(observed: &Observed, settings: &Settings) -> Plan {
+    let Some(waiting) = &observed.unit.waiting else { return Plan::Leave };
+    match (trigger(observed), &observed.target) {
+        (Some(trigger), _) if settings.overtaken == Overtaken::Cancels => {
+            Plan::Cancel { waiting: Arc::clone(waiting), trigger }
+        }
+        (_, Err(_)) if waiting.check.has_time() => Plan::Postpone(OUTAGE),
+        _ => Plan::CheckHealth(Arc::clone(waiting)),
     }
 }
 

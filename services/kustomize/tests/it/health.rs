@@ -103,6 +103,28 @@ async fn objects_of_others_can_be_waited_for() {
     world.ready("app").await;
 }
 
+/// A status that says for good that a check goes on would be wrong.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_health_check_ends_although_the_kustomization_is_suspended_meanwhile() {
+    let world = World::new().await;
+    world.source("src", 1, &[("a.yaml", &cm("a", "1"))]).await;
+    let check = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "foreign", "namespace": world.ns});
+    world.kustomization("app", json!({"healthChecks": [check]})).await;
+    let api = world.kustomizations().await;
+    weir_testkit::wait_condition(&api, "app", "Healthy", "Unknown", None, PATIENCE).await.unwrap();
+    let suspend = Patch::Merge(json!({"spec": {"suspend": true}}));
+    api.patch("app", &PatchParams::default(), &suspend).await.unwrap();
+    world.plane().apply_yaml(&world.ns, &cm("foreign", "1")).await.unwrap();
+    let ended = weir_testkit::eventually("the check is over and the suspension seen", PATIENCE, async || {
+        let found = api.get("app").await.ok()?;
+        (found.data["status"]["observedGeneration"] == json!(2)).then_some(found)
+    });
+    let ended = ended.await.unwrap();
+    assert_eq!(weir_testkit::condition(&ended, "Ready").unwrap().status, "True");
+    assert_eq!(weir_testkit::condition(&ended, "Healthy").unwrap().status, "True");
+    assert!(weir_testkit::condition(&ended, "Reconciling").is_none());
+}
+
 /// `reconcile` of the commands reads the conditions once the request is handled (CLI-REC01).
 #[tokio::test(flavor = "multi_thread")]
 async fn a_handled_request_does_not_show_the_conditions_of_an_earlier_run() {
