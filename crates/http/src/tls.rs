@@ -8,7 +8,11 @@ use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, Server
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
-use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+use rustls::sign::{CertifiedKey, SingleCertAndKey};
+use rustls::{
+    CertificateError, ClientConfig, DigitallySignedStruct, Error, InconsistentKeys, RootCertStore,
+    SignatureScheme,
+};
 use secrecy::ExposeSecret;
 
 use crate::clients::ClientError;
@@ -85,11 +89,34 @@ fn config(trust: Trust, identity: Option<Identity>) -> Result<ClientConfig, Erro
         .dangerous()
         .with_custom_certificate_verifier(Arc::new(trust));
     let mut config = match identity {
-        Some((chain, key)) => builder.with_client_auth_cert(chain, key)?,
+        Some((chain, key)) => {
+            let pair = CertifiedKey::new(chain, PROVIDER.key_provider.load_private_key(key)?);
+            check_pair(&pair)?;
+            builder.with_client_cert_resolver(Arc::new(SingleCertAndKey::from(pair)))
+        }
         None => builder.with_no_client_auth(),
     };
     config.alpn_protocols = ALPN.map(<[u8]>::to_vec).to_vec();
     Ok(config)
+}
+
+/// Checks that a certificate and a key belong together. The library cannot read certificates of version 1, which `openssl` makes
+/// where nobody asks for extensions; in these, the bytes of the key are looked for.
+fn check_pair(pair: &CertifiedKey) -> Result<(), Error> {
+    match pair.keys_match() {
+        Err(Error::InconsistentKeys(InconsistentKeys::Unknown)) => Ok(()),
+        Err(Error::InvalidCertificate(CertificateError::Other(_))) if holds_key(pair) => Ok(()),
+        Err(Error::InvalidCertificate(CertificateError::Other(_))) => {
+            Err(InconsistentKeys::KeyMismatch.into())
+        }
+        checked => checked,
+    }
+}
+
+fn holds_key(pair: &CertifiedKey) -> bool {
+    let (certificate, key) = (pair.end_entity_cert(), pair.key.public_key());
+    let (Ok(certificate), Some(key)) = (certificate, key) else { return true };
+    !key.is_empty() && certificate.windows(key.len()).any(|part| part == key.as_ref())
 }
 
 fn authorities(pem: &[u8]) -> Result<Arc<WebPkiServerVerifier>, ClientError> {

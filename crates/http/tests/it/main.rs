@@ -122,6 +122,35 @@ fn keys_of_other_certificates() {
     assert_eq!(error.unwrap_err().to_string(), expected);
 }
 
+/// A client certificate as `openssl x509 -req` makes it without extensions, and its key.
+const VERSION_1: [&str; 2] = [
+    "-----BEGIN CERTIFICATE-----
+MIIBHjCBxQIUVLHPIC6s6f/pE5NFysvspY8iO/wwCgYIKoZIzj0EAwIwETEPMA0G
+A1UEAwwGY2xpZW50MCAXDTI2MTEyODA4MDMwMVoYDzIxMjYxMTA0MDgwMzAxWjAR
+MQ8wDQYDVQQDDAZjbGllbnQwWTATBgcqhkjOPQIBBggqhkjOPQMBBwNCAATmd3ID
+9nGCuRK0yHbiOKvcBTUyE2lTcat67lYXV2vEA7Yox2P38CwyC9swRcKRSMi/KXkA
+rLoP+4C8b+G0xpKxMAoGCCqGSM49BAMCA0gAMEUCIQCcm6AaISwTFl/PhqURv0IK
+9dKJyIyB7P5U1or+rSfhTwIgUYxIrmKZHuLPTr8s66ssOf6X8GqIXp4Ua/pSvDrU
+GsE=
+-----END CERTIFICATE-----",
+    "-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgpyY+PZR3SB4TL9r4
+5eOB3MMFqTkZSKjpEWBNnUbCv0mhRANCAATmd3ID9nGCuRK0yHbiOKvcBTUyE2lT
+cat67lYXV2vEA7Yox2P38CwyC9swRcKRSMi/KXkArLoP+4C8b+G0xpKx
+-----END PRIVATE KEY-----",
+];
+
+#[test]
+fn certificates_of_version_1() {
+    let client = |key: &str| {
+        let identity = Some(format!("{}\n{key}", VERSION_1[0]).into());
+        Clients::new("test").get(&Profile { identity, ..Profile::default() }).map(drop)
+    };
+    assert!(client(VERSION_1[1]).is_ok());
+    let error = client(&Identity::for_names(&[]).unwrap().key_pem).unwrap_err().to_string();
+    assert_eq!(error, "failed to parse TLS certificate and key: tls: private key does not match public key");
+}
+
 /// SRC-SCK-7: a redirect that repeats the body must not take a secret to another server.
 #[tokio::test]
 async fn secret_bodies_stay_with_their_server() {
