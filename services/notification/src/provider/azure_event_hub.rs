@@ -148,7 +148,9 @@ impl Connection {
             (_, None, _, true, _) => {
                 Err("key \"SharedAccessKey\" or \"SharedAccessSignature\" cannot both be empty")
             }
-            (.., true) => Err("connection string does not contain an EntityPath"),
+            (.., true) => {
+                Err("connection string does not contain an EntityPath. eventHub cannot be an empty string")
+            }
             _ => Ok(connection),
         }
     }
@@ -201,7 +203,10 @@ mod tests {
     #[case("SharedAccessKey=k", "\"Endpoint\" must not be empty")]
     #[case("Endpoint=sb://h/;SharedAccessKey=k", "\"SharedAccessKeyName\" must not be empty")]
     #[case("Endpoint=sb://h/;SharedAccessKeyName=n", "cannot both be empty")]
-    #[case("Endpoint=sb://h/;SharedAccessKeyName=n;SharedAccessKey=k", "does not contain an EntityPath")]
+    #[case(
+        "Endpoint=sb://h/;SharedAccessKeyName=n;SharedAccessKey=k",
+        "does not contain an EntityPath. eventHub cannot be an empty string"
+    )]
     fn connection_strings_that_lack_something(#[case] text: &str, #[case] reason: &str) {
         let refused = Connection::parse(text).err().unwrap();
         assert!(refused.contains(reason), "{refused}");
