@@ -22,6 +22,9 @@ pub(crate) mod reason {
     pub(crate) const RECONCILIATION_SUCCEEDED: &str = "ReconciliationSucceeded";
 }
 
+/// The step before the reason for which there is no client of the cluster to apply to (KS-REC-52).
+const NO_CLIENT: &str = "failed to build kube client: ";
+
 /// The pause before an object is read again that the API server did not give.
 const READ_PAUSE: StdDuration = StdDuration::from_secs(5);
 
@@ -55,6 +58,16 @@ pub(crate) struct Failure {
 impl Failure {
     pub(crate) fn retry(reason: &'static str, message: impl Into<String>) -> Self {
         Self { reason, message: message.into(), class: Class::Retry }
+    }
+
+    /// There is no client of the cluster to apply to (KS-REC-52).
+    pub(crate) fn no_client(reason: &str) -> Self {
+        Self::retry(reason::RECONCILIATION_FAILED, format!("{NO_CLIENT}{reason}"))
+    }
+
+    /// The message of the Ready condition.
+    pub(crate) fn shown(&self) -> &str {
+        shown(&self.message)
     }
 
     /// Something that may pass by itself, so that it is tried again after a pause (KS-SRC-20).
@@ -116,4 +129,9 @@ impl Failure {
     pub(crate) fn dependency(message: String) -> Self {
         Self { reason: common::DEPENDENCY_NOT_READY, message, class: Class::Dependency }
     }
+}
+
+/// Returns the message of an event as the Ready condition has it, which is without the step before the reason.
+pub(crate) fn shown(message: &str) -> &str {
+    message.strip_prefix(NO_CLIENT).unwrap_or(message)
 }

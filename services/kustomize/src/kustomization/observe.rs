@@ -9,7 +9,7 @@ use weir_runtime::{Cause, ObjectKey};
 use weir_ssa::{Entry, Manifest, Session};
 
 use super::expression::{self, HealthChecks, Verdict, Visibility};
-use super::failure::{Failure, reason};
+use super::failure::Failure;
 use super::memory::{Inputs, Unit};
 use super::{KustomizationReconciler, inventory};
 use crate::cluster::{Cluster, TargetError};
@@ -66,9 +66,7 @@ impl Observed {
 
     /// Returns a session in the cluster to apply to, as whom the Kustomization acts there (KS-REC-52).
     pub(super) fn session(&self) -> Result<Session, Failure> {
-        let failed = |error: &TargetError| {
-            Failure::retry(reason::RECONCILIATION_FAILED, format!("failed to build kube client: {error}"))
-        };
+        let failed = |error: &TargetError| Failure::no_client(&error.to_string());
         self.target.as_ref().map(|cluster| cluster.session(&self.kustomization)).map_err(failed)
     }
 

@@ -15,7 +15,7 @@ use weir_runtime::{EventDraft, Next, Outcome};
 use super::Settings;
 use super::attempt::{Attempt, Done, IN_PROGRESS};
 use super::decide::{conditions, is_healthy};
-use super::failure::{Class, Failure, reason};
+use super::failure::{Class, Failure, reason, shown};
 use super::inventory::to_status;
 use crate::cluster::GROUP;
 use crate::source::is_revision;
@@ -167,7 +167,7 @@ fn failed(
     };
     draft.tell_changes(attempt);
     draft.attempted(attempt);
-    draft.failed(failure.reason, &message, attempt);
+    draft.failed(failure.reason, shown(&message), attempt);
     let is_recorded = [
         reason::RECONCILIATION_FAILED,
         reason::PRUNE_FAILED,
@@ -270,7 +270,7 @@ impl<'a> Draft<'a> {
     /// Returns true when the Ready condition says this already.
     fn says(&self, failure: &Failure) -> bool {
         condition::find(conditions(self.object), READY)
-            .is_some_and(|ready| ready.reason == failure.reason && ready.message == failure.message)
+            .is_some_and(|ready| ready.reason == failure.reason && ready.message == failure.shown())
     }
 
     /// Ready=False; a failure before keeps its Reconciling condition.
@@ -280,7 +280,7 @@ impl<'a> Draft<'a> {
         if let Some(message) = condition::find(conditions, RECONCILING).map(|known| known.message.clone()) {
             self.writer.set(conditions, RECONCILING, Status::True, PROGRESSING_WITH_RETRY, &message);
         }
-        self.writer.not_ready(conditions, failure.reason, &failure.message);
+        self.writer.not_ready(conditions, failure.reason, failure.shown());
     }
 
     /// Ready=False of a run that is tried again, and the step at which it ended.

@@ -88,7 +88,7 @@ async fn the_certificate_of_the_server_stands_for_an_authority() {
         world.kustomization(name, json!({"kubeConfig": {"secretRef": {"name": name}}})).await;
     }
     let message = failure(&world, "foreign").await;
-    assert!(message.starts_with("failed to build kube client: failed to get server version: "), "{message}");
+    assert!(message.starts_with("failed to get server version: "), "{message}");
     assert!(message.ends_with("invalid peer certificate: UnknownIssuer"), "{message}");
     world.ready("own").await;
     let there = remote_config_maps(plane, &world).await;
@@ -133,19 +133,13 @@ async fn unusable_kubeconfigs_are_named() {
     let cases = [
         (
             "gone",
-            format!(
-                "failed to build kube client: unable to read KubeConfig secret '{}/gone' error: secrets \"gone\" not found",
-                world.ns
-            ),
+            format!("unable to read KubeConfig secret '{}/gone' error: secrets \"gone\" not found", world.ns),
         ),
         (
             "odd",
-            format!(
-                "failed to build kube client: KubeConfig secret '{}/odd' does not contain a 'value' key with a kubeconfig",
-                world.ns
-            ),
+            format!("KubeConfig secret '{}/odd' does not contain a 'value' key with a kubeconfig", world.ns),
         ),
-        ("files", "failed to build kube client: failed to get server version".to_owned()),
+        ("files", "failed to get server version".to_owned()),
     ];
     for (name, expected) in cases {
         world.kustomization(name, json!({"kubeConfig": {"secretRef": {"name": name}}})).await;
@@ -184,7 +178,7 @@ async fn a_silent_cluster_delays_nobody_else() {
     assert!(before <= 1, "{before} runs ask the silent server");
     let failed = world.not_ready("remote-0", "ReconciliationFailed").await;
     let message = weir_testkit::condition(&failed, "Ready").unwrap().message;
-    assert!(message.starts_with("failed to build kube client: "), "{message}");
+    assert!(!message.is_empty() && !message.starts_with("failed to build kube client"), "{message}");
     assert!(before + asked() > 0, "nobody asked the silent server");
 }
 
@@ -240,7 +234,7 @@ async fn a_cluster_trusts_our_tokens() {
     world.api("v1", "ServiceAccount").await.delete("deployer", &Default::default()).await.unwrap();
     world.requested("app").await;
     let expected = format!(
-        "failed to build kube client: failed to get access token for cluster: failed to get service account '{}/deployer': ",
+        "failed to get access token for cluster: failed to get service account '{}/deployer': ",
         world.ns
     );
     let message = failure(&world, "app").await;
@@ -275,13 +269,10 @@ async fn unusable_descriptions_of_clusters_are_named() {
         described(&world, name, data).await;
         world.kustomization(name, json!({"kubeConfig": {"configMapRef": {"name": name}}})).await;
         let message = failure(&world, name).await;
-        assert!(message.starts_with(&format!("failed to build kube client: {expected}")), "{message}");
+        assert!(message.starts_with(expected), "{message}");
     }
     world.kustomization("gone", json!({"kubeConfig": {"configMapRef": {"name": "gone"}}})).await;
-    let expected = format!(
-        "failed to build kube client: failed to get configmap {}/gone: configmaps \"gone\" not found",
-        world.ns
-    );
+    let expected = format!("failed to get configmap {}/gone: configmaps \"gone\" not found", world.ns);
     assert_eq!(failure(&world, "gone").await, expected);
     assert!(world.config_map("a").await.is_none());
 }
