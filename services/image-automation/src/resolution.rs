@@ -104,13 +104,14 @@ impl Resolutions {
         Ok(())
     }
 
-    /// Records a resolution; returns true when it is new.
+    /// Records a resolution; returns true when it is a new selection.
     fn take(&self, resolution: &Resolution) -> bool {
         let key = ObjectKey::new(&resolution.namespace, &resolution.policy);
         let mut streamed = self.streamed.write();
         let known = &mut streamed.selections;
         if resolution.tag.is_empty() {
-            return known.remove(&key).is_some();
+            known.remove(&key);
+            return false;
         }
         let latest = ImageRef {
             name: resolution.image.clone(),

@@ -89,18 +89,22 @@ fn wake_for_policies(
     resolutions: Resolutions,
 ) {
     policies.on_change(move |change: &Change<ImagePolicy>| {
-        let latest = |policy: &Option<Arc<ImagePolicy>>| {
-            policy.as_ref().and_then(|policy| policy.status.as_ref()?.latest_ref.clone())
-        };
-        let Some(policy) = change.latest().filter(|_| latest(&change.old) != latest(&change.new)) else {
-            return;
-        };
+        let Some(policy) = change.latest().filter(|_| is_selection(change)) else { return };
         // The first list holds what is known already.
-        if change.old.is_some() && latest(&change.new).is_some() {
+        if change.old.is_some() {
             resolutions.watched();
         }
         wake(&ObjectKey::of(&**policy).namespace);
     });
+}
+
+/// True when a policy selects something new. One that is gone leaves nothing to write: the next run sees that, as with Flux.
+fn is_selection(change: &Change<ImagePolicy>) -> bool {
+    let latest = |policy: &Option<Arc<ImagePolicy>>| {
+        policy.as_ref().and_then(|policy| policy.status.as_ref()?.latest_ref.clone())
+    };
+    let selected = latest(&change.new);
+    selected.is_some() && selected != latest(&change.old)
 }
 
 /// A changed spec of a repository concerns those that name it, a new repository those that failed without it; its
@@ -125,4 +129,38 @@ fn wake_for_repositories(
 fn has_failed(automation: &ImageUpdateAutomation) -> bool {
     let ready = automation.status.as_ref().and_then(|status| condition::find(&status.conditions, "Ready"));
     ready.is_some_and(|ready| ready.status == "False")
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use serde_json::json;
+
+    use super::*;
+
+    /// IU-1.
+    #[rstest]
+    #[case::new(None, Some(Some("1")), true)]
+    #[case::new_without(None, Some(None), false)]
+    #[case::first(Some(None), Some(Some("1")), true)]
+    #[case::moved(Some(Some("1")), Some(Some("2")), true)]
+    #[case::same(Some(Some("1")), Some(Some("1")), false)]
+    #[case::lost(Some(Some("1")), Some(None), false)]
+    #[case::deleted(Some(Some("1")), None, false)]
+    fn selections(
+        #[case] old: Option<Option<&str>>,
+        #[case] new: Option<Option<&str>>,
+        #[case] expected: bool,
+    ) {
+        let policy = |tag: Option<&str>| {
+            let latest = tag.map(|tag| json!({"name": "r/app", "tag": tag}));
+            let policy = json!({
+                "metadata": {"name": "app"},
+                "spec": {"imageRepositoryRef": {"name": "app"}, "policy": {}},
+                "status": {"latestRef": latest},
+            });
+            Arc::new(serde_json::from_value::<ImagePolicy>(policy).unwrap())
+        };
+        assert_eq!(is_selection(&Change { old: old.map(policy), new: new.map(policy) }), expected);
+    }
 }
