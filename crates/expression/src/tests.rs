@@ -148,7 +148,8 @@ fn security_each_turn_of_a_loop_looks_at_the_time(#[case] text: &str) {
     let all = turns.load(Ordering::SeqCst);
     assert!(all >= 4, "{all}");
     for limit in 0..all {
-        let failed = format!("failed to evaluate the CEL expression '{text}': it takes longer than 5 seconds");
+        let failed =
+            format!("failed to evaluate the CEL expression '{text}': it takes longer than 5 seconds");
         assert_eq!(evaluate(limit).unwrap_err().to_string(), failed);
         // Whatever is around the loop does not go on either.
         assert_eq!(turns.load(Ordering::SeqCst), limit + 1);

@@ -160,7 +160,10 @@ mod tests {
     }
 
     #[rstest]
-    #[case("- a\n", "failed: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal array into Go value of type map[string]interface {}")]
+    #[case(
+        "- a\n",
+        "failed: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal array into Go value of type map[string]interface {}"
+    )]
     #[case("a\n", "json: cannot unmarshal string into Go")]
     #[case("'1'\n", "json: cannot unmarshal string into Go")]
     #[case("1\n", "json: cannot unmarshal number into Go")]

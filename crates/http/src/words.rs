@@ -189,7 +189,8 @@ mod tests {
     #[tokio::test]
     async fn a_proxy_that_refuses(#[case] url: &str) {
         let address = Url::parse("http://127.0.0.1:1").unwrap();
-        let profile = Profile { proxy: Some(crate::Proxy { address, credentials: None }), ..Profile::default() };
+        let profile =
+            Profile { proxy: Some(crate::Proxy { address, credentials: None }), ..Profile::default() };
         let error = Clients::new("test").get(&profile).unwrap().get(url).send().await.unwrap_err();
         let expected = "proxyconnect tcp: dial tcp 127.0.0.1:1: connect: connection refused";
         assert_eq!(super::reason(&error, &Url::parse(url).unwrap()), expected);

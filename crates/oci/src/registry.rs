@@ -216,9 +216,7 @@ impl Registry {
         match &manifest.form {
             Form::Image => Ok(manifest),
             Form::Index(Some(image)) => self.one_manifest(&image.clone()).await,
-            Form::Index(None) => {
-                Err(Error::NoPlatform { index: format!("{}@{digest}", self.repository) })
-            }
+            Form::Index(None) => Err(Error::NoPlatform { index: format!("{}@{digest}", self.repository) }),
         }
     }
 

@@ -125,9 +125,8 @@ async fn collect_garbage(store: TagStore, repositories: Cache<ImageRepository>, 
         #[expect(clippy::disallowed_methods, reason = "the garbage collector is no run")]
         tokio::time::sleep(interval).await;
         let (store, repositories) = (store.clone(), repositories.clone());
-        let collected = tokio::task::spawn_blocking(move || {
-            store.collect_garbage(|key| repositories.get(key).is_some())
-        });
+        let collected =
+            tokio::task::spawn_blocking(move || store.collect_garbage(|key| repositories.get(key).is_some()));
         match collected.await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => tracing::warn!(%error, "tag database not cleaned up"),

@@ -157,7 +157,9 @@ mod tests {
         let order = Order { values_files: vec![file.to_owned()], ..Order::default() };
         let merged = merged(&order, &Files::Chart(&chart));
         assert_eq!(merged.is_ok(), is_found);
-        let expected = format!("values files merge error: failed to merge chart values: no values file found at path '{file}'");
+        let expected = format!(
+            "values files merge error: failed to merge chart values: no values file found at path '{file}'"
+        );
         assert!(is_found || merged.unwrap_err().cause.message == expected);
     }
 }

@@ -232,8 +232,7 @@ async fn a_user_of_a_directory() {
     }
     assert_eq!(paths(&world.ready(BUCKET, "user").await).await, ["a.yaml"]);
     let (reason, message) = world.failure(BUCKET, "wrong").await;
-    let expected =
-        "failed to confirm existence of 'apps' bucket: no user user with password <redacted>";
+    let expected = "failed to confirm existence of 'apps' bucket: no user user with password <redacted>";
     assert_eq!((reason.as_str(), message.as_str()), ("BucketOperationFailed", expected));
     let expected = "invalid 'half' secret data for 'ldap' STS provider: required fields username, password";
     assert_eq!(world.failure(BUCKET, "half").await.1, expected);
