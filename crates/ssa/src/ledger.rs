@@ -356,8 +356,8 @@ pub fn ends_by_itself(id: &ObjectId, spec: Option<&serde_json::Value>) -> bool {
     id.group == "batch" && id.kind == "Job" && lifetime.is_some_and(|lifetime| !lifetime.is_null())
 }
 
-/// Returns true when the last write was one of `flux bootstrap`, `flux install` or ours. What they apply is in the source soon, or put back
-/// by the next regular run, as in Flux: put back at once, an upgrade would go back and forth.
+/// Returns true when the last write was one of `flux bootstrap`, `flux install` or ours. Its objects are in the source soon, or are put
+/// back by the next regular run, as in Flux: put back at once, an upgrade would go back and forth.
 fn is_of_command(meta: &ObjectMeta) -> bool {
     let entries = meta.managed_fields.iter().flatten().filter(|entry| entry.subresource.is_none());
     let time = |entry: &ManagedFieldsEntry| entry.time.as_ref().map(|time| time.0);

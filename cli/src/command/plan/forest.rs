@@ -124,7 +124,7 @@ impl<'a> Forest<'a> {
         Ok(Self { builder, source, ticker, live, seen, pending, planned, read })
     }
 
-    /// Builds all that the revision is about. What takes variables from the objects of a later build is built again.
+    /// Builds all that the revision is about, once more where variables come from the objects of a later build.
     pub(super) async fn grown(mut self) -> Result<Vec<Planned>, Error> {
         for _ in 0..MAX_BUILDS {
             self.seen.clear();

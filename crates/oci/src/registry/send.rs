@@ -80,7 +80,7 @@ impl Registry {
                 Error::Refused { retry_after, .. } => retry_after.unwrap_or_default().min(MAX_RETRY_AFTER),
                 _ => Duration::ZERO,
             };
-            // What the registry has said says more than that the time is over.
+            // The last words of the registry say more than that the time is over.
             if self.time_left() <= wait.max(asked) {
                 return Err(error);
             }
