@@ -60,7 +60,7 @@ pub enum ExpressionError {
     },
 }
 
-/// Time for one evaluation. Usual ones take less than a millisecond.
+/// Time for one evaluation: as long as `weir-evaluation` waits for it.
 const TIME: Duration = Duration::from_secs(5);
 
 /// A compiled expression; cheap to clone.

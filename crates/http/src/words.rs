@@ -62,7 +62,7 @@ pub fn reason(error: &reqwest::Error, url: &Url) -> String {
     let io = causes().find_map(|cause| cause.downcast_ref::<std::io::Error>());
     let dialled = |what: &str| {
         let (host, port) = (url.host_str().unwrap_or_default(), url.port_or_known_default());
-        match (causes().find_map(dialled), port) {
+        match (causes().find_map(unreached), port) {
             // Another port than the server's is that of the proxy before it.
             (Some(address), Some(port)) if address.port() != port => {
                 format!("proxyconnect tcp: dial tcp {address}: connect: {what}")
@@ -93,7 +93,7 @@ pub fn reason(error: &reqwest::Error, url: &Url) -> String {
 }
 
 /// The address to which no connection could be made. It is the client's secret but for its debug text.
-fn dialled(cause: &(dyn Error + 'static)) -> Option<SocketAddr> {
+fn unreached(cause: &(dyn Error + 'static)) -> Option<SocketAddr> {
     let shown = format!("{cause:?}");
     let rest = shown.strip_prefix("ConnectError(\"tcp connect error\", ")?;
     rest.split(", ").next()?.parse().ok()

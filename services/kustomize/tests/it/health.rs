@@ -91,14 +91,20 @@ async fn failed_job_ends_the_wait_early() {
     assert_eq!((healthy.status.as_str(), healthy.message), ("False", cause));
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn objects_of_others_can_be_waited_for() {
+/// A Kustomization that waits for an object which it does not apply.
+async fn waiting_for_another() -> World {
     let world = World::new().await;
     world.source("src", 1, &[("a.yaml", &cm("a", "1"))]).await;
     let check = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "foreign", "namespace": world.ns});
     world.kustomization("app", json!({"healthChecks": [check]})).await;
     let api = world.kustomizations().await;
     weir_testkit::wait_condition(&api, "app", "Healthy", "Unknown", None, PATIENCE).await.unwrap();
+    world
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn objects_of_others_can_be_waited_for() {
+    let world = waiting_for_another().await;
     world.plane().apply_yaml(&world.ns, &cm("foreign", "1")).await.unwrap();
     world.ready("app").await;
 }
@@ -106,12 +112,8 @@ async fn objects_of_others_can_be_waited_for() {
 /// A status that says for good that a check goes on would be wrong.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_health_check_ends_although_the_kustomization_is_suspended_meanwhile() {
-    let world = World::new().await;
-    world.source("src", 1, &[("a.yaml", &cm("a", "1"))]).await;
-    let check = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "foreign", "namespace": world.ns});
-    world.kustomization("app", json!({"healthChecks": [check]})).await;
+    let world = waiting_for_another().await;
     let api = world.kustomizations().await;
-    weir_testkit::wait_condition(&api, "app", "Healthy", "Unknown", None, PATIENCE).await.unwrap();
     let suspend = Patch::Merge(json!({"spec": {"suspend": true}}));
     api.patch("app", &PatchParams::default(), &suspend).await.unwrap();
     world.plane().apply_yaml(&world.ns, &cm("foreign", "1")).await.unwrap();

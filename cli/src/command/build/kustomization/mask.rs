@@ -42,7 +42,8 @@ fn replace(object: &mut Value, field: &str, mask: &str, is_hidden: impl Fn(&str)
     }
 }
 
-fn decoded(value: &str) -> Option<String> {
+/// The text of a value of a Secret's `data`.
+pub(super) fn decoded(value: &str) -> Option<String> {
     let bytes = STANDARD.decode(value.replace(['\n', '\r'], "")).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }

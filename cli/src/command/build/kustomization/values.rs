@@ -2,13 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use weir_api::Kustomization;
 use weir_api::kustomize::SubstituteReference;
 
-use super::mask::MASK;
+use super::mask::{MASK, decoded};
 
 /// The values of one object.
 pub(crate) type Data = BTreeMap<String, String>;
@@ -58,17 +56,13 @@ fn data(object: &Value) -> Option<Data> {
     match object.get("kind")?.as_str()? {
         "ConfigMap" => Some(texts("data").collect()),
         "Secret" => {
-            let mut data: Data = texts("data").map(|(name, value)| (name, decoded(&value))).collect();
+            let mut data: Data =
+                texts("data").map(|(name, value)| (name, decoded(&value).unwrap_or_default())).collect();
             data.extend(texts("stringData"));
             Some(data).filter(|data| !data.values().any(|value| value.contains(MASK)))
         }
         _ => None,
     }
-}
-
-fn decoded(value: &str) -> String {
-    let bytes = STANDARD.decode(value.replace(['\n', '\r'], "")).unwrap_or_default();
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 #[cfg(test)]
