@@ -243,7 +243,8 @@ fn parse() -> Result<Asked, clap::Error> {
 }
 
 fn run(cli: Cli) -> Result<(), Error> {
-    let Cli { global, command, .. } = cli;
+    let Cli { mut global, command, .. } = cli;
+    global.access.drop_empty();
     let with_cluster: LocalBoxFuture<'_, _> = match command {
         Command::Build(build) => match build.start() {
             Start::Directory(directory) => return directory.run(),

@@ -52,7 +52,8 @@ impl Global {
 
     /// The namespace of the request, for commands that need no client.
     pub(crate) fn namespace(&self) -> Result<String, Error> {
-        let kubeconfig = if self.follows_context() { self.access.kubeconfig()? } else { None };
+        let is_asked = self.namespace.is_none() && self.follows_context();
+        let kubeconfig = if is_asked { self.access.kubeconfig()? } else { None };
         self.namespace_with(kubeconfig.as_ref())
     }
 

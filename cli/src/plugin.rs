@@ -57,16 +57,18 @@ impl Plugins {
         self.0.iter().map(|(name, path)| (name.as_str(), path.as_path()))
     }
 
-    /// Replaces this process by the plugin that it was started for, if it was started for one: all arguments behind its name are
-    /// the plugin's. Returns the reason if that does not work.
+    /// Replaces this process by the plugin that it was started for, if it was started for one: all arguments but its name are
+    /// the plugin's, also the flags before it. Returns the reason if that does not work.
     pub(crate) fn run(&self, commands: Command) -> Option<Error> {
         let parser = value_parser!(OsString);
         let parsed = commands.allow_external_subcommands(true).external_subcommand_value_parser(parser);
         let matches = parsed.try_get_matches().ok()?;
         let (name, matches) = matches.subcommand()?;
         let path = self.0.get(name)?;
-        let arguments = matches.try_get_many::<OsString>("").ok().flatten().into_iter().flatten();
-        let cause = std::process::Command::new(path).args(arguments).exec();
+        let behind = matches.try_get_many::<OsString>("").ok().flatten().map_or(0, Iterator::count);
+        let mut words: Vec<_> = std::env::args_os().skip(1).collect();
+        words.remove(words.len().checked_sub(behind + 1)?);
+        let cause = std::process::Command::new(path).args(words).exec();
         Some(Error::File { path: path.display().to_string(), cause })
     }
 

@@ -1,6 +1,7 @@
 //! Texts about command lines that cannot be read: about flags as Flux writes them, with the parser's tips behind (CLI-G11).
 
 use std::error::Error as _;
+use std::num::{IntErrorKind, ParseFloatError, ParseIntError};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, CommandFactory, Error};
@@ -57,17 +58,34 @@ fn about_flag(refused: &Error) -> Option<String> {
         (ErrorKind::InvalidValue, _) if context(ContextKind::Custom).is_some() => {
             refusal(context(ContextKind::Custom)?)
         }
+        (ErrorKind::TooManyValues, _) => refusal(&not_parsed("Bool", value)),
+        (ErrorKind::InvalidValue, Some(ContextValue::Strings(known))) if *known == ["true", "false"] => {
+            refusal(&not_parsed("Bool", value))
+        }
         (ErrorKind::InvalidValue, _) if value.is_empty() => Some(format!("flag needs an argument: {flag}")),
         (ErrorKind::InvalidValue, Some(ContextValue::Strings(known))) => {
             refusal(&format!("must be one of: {}", known.join(", ")))
         }
         (ErrorKind::ValueValidation, _) => {
             let reason = refused.source()?;
+            if reason.is::<ParseFloatError>() {
+                return refusal(&not_parsed("Float", value));
+            }
+            if let Some(reason) = reason.downcast_ref::<ParseIntError>()
+                && matches!(reason.kind(), IntErrorKind::Empty | IntErrorKind::InvalidDigit)
+            {
+                return refusal(&not_parsed("Int", value));
+            }
             let library = if reason.is::<ParseDurationError>() { "time: " } else { "" };
             refusal(&format!("{library}{reason}"))
         }
         _ => None,
     }
+}
+
+/// Returns the words of Go's library for a value that is none of a type.
+fn not_parsed(type_: &str, value: &str) -> String {
+    format!("strconv.Parse{type_}: parsing {value:?}: invalid syntax")
 }
 
 #[cfg(test)]
@@ -124,6 +142,22 @@ mod tests {
         "create source git a --ignore-paths a\"b",
         "invalid argument \"a\\\"b\" for \"--ignore-paths\" flag: parse error on line 1, column 2: bare \" in \
          non-quoted-field"
+    )]
+    #[case(
+        "get ks --verbose=perhaps",
+        "invalid argument \"perhaps\" for \"--verbose\" flag: strconv.ParseBool: parsing \"perhaps\": invalid syntax"
+    )]
+    #[case(
+        "logs --follow=",
+        "invalid argument \"\" for \"--follow\" flag: strconv.ParseBool: parsing \"\": invalid syntax"
+    )]
+    #[case(
+        "logs --tail x",
+        "invalid argument \"x\" for \"--tail\" flag: strconv.ParseInt: parsing \"x\": invalid syntax"
+    )]
+    #[case(
+        "get ks --kube-api-qps x",
+        "invalid argument \"x\" for \"--kube-api-qps\" flag: strconv.ParseFloat: parsing \"x\": invalid syntax"
     )]
     #[case("get ks --timeout", "flag needs an argument: --timeout")]
     #[case("nope", "unrecognized subcommand 'nope'")]

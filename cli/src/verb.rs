@@ -214,6 +214,8 @@ mod tests {
     #[case("plugin upgrade operator")]
     #[case("migrate --yes")]
     #[case("get all app")]
+    #[case("get ks --kubeconfig= --certificate-authority= --client-certificate= --client-key= --cache-dir=")]
+    #[case("push artifact oci://h.io/app:v1 --output=")]
     #[case("get sources all app")]
     fn flags_stand_where_flux_takes_them(#[case] line: &str) {
         let parsed = Cli::try_parse_from(["weir"].into_iter().chain(line.split(' ')));

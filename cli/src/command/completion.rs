@@ -24,7 +24,9 @@ const VARIABLE: &str = "_WEIR_COMPLETE";
 
 /// The shell whose script is printed.
 #[derive(Args, Debug)]
-#[command(after_help = "Examples:
+#[command(
+    arg_required_else_help = true,
+    after_help = "Examples:
   # bash, for this session
   source <(weir completion bash)
 
@@ -32,7 +34,8 @@ const VARIABLE: &str = "_WEIR_COMPLETE";
   weir completion zsh > \"${fpath[1]}/_weir\"
 
   # fish, for every session
-  weir completion fish > ~/.config/fish/completions/weir.fish")]
+  weir completion fish > ~/.config/fish/completions/weir.fish"
+)]
 pub(crate) struct Completion {
     /// The shell.
     shell: Shell,

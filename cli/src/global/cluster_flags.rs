@@ -13,6 +13,7 @@ use weir_runtime::client;
 use super::kubeconfig;
 use super::throttle::{Pace, Throttle};
 use crate::error::{Error, chain};
+use crate::given::{Given, drop_empty_secret, path};
 
 /// Largest file read for a flag, in bytes: token files have about one KiB.
 const MAX_FILE: u64 = 64 * 1024;
@@ -22,7 +23,7 @@ const MAX_FILE: u64 = 64 * 1024;
 #[command(next_help_heading = "Global flags")]
 pub(crate) struct ClusterFlags {
     /// Path of the kubeconfig (default $KUBECONFIG, then ~/.kube/config, then the Pod's service account).
-    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(long, global = true, value_name = "FILE", value_parser = path())]
     kubeconfig: Option<PathBuf>,
     /// Context of the kubeconfig to use.
     #[arg(long, global = true)]
@@ -55,13 +56,13 @@ pub(crate) struct ClusterFlags {
     #[arg(long, global = true, hide_short_help = true, value_name = "KEY=VALUE", value_parser = pair)]
     as_user_extra: Vec<(String, String)>,
     /// Certificate of the authority that signed the API server's certificate.
-    #[arg(long, global = true, hide_short_help = true, value_name = "FILE")]
+    #[arg(long, global = true, hide_short_help = true, value_name = "FILE", value_parser = path())]
     certificate_authority: Option<PathBuf>,
     /// Client certificate for the API server.
-    #[arg(long, global = true, hide_short_help = true, value_name = "FILE")]
+    #[arg(long, global = true, hide_short_help = true, value_name = "FILE", value_parser = path())]
     client_certificate: Option<PathBuf>,
     /// Key of the client certificate.
-    #[arg(long, global = true, hide_short_help = true, value_name = "FILE")]
+    #[arg(long, global = true, hide_short_help = true, value_name = "FILE", value_parser = path())]
     client_key: Option<PathBuf>,
     /// Do not check the API server's certificate.
     #[arg(long, global = true, hide_short_help = true)]
@@ -83,7 +84,7 @@ pub(crate) struct ClusterFlags {
     #[arg(long, global = true, hide_short_help = true, default_value = "300", value_name = "NUMBER")]
     kube_api_burst: u32,
     /// Accepted for compatibility; nothing is cached.
-    #[arg(long, global = true, hide = true)]
+    #[arg(long, global = true, hide = true, value_parser = path())]
     cache_dir: Option<PathBuf>,
     /// True when nobody is there to answer the questions of programs that the kubeconfig names for logins.
     #[arg(skip)]
@@ -103,6 +104,18 @@ impl FromStr for Address {
 }
 
 impl ClusterFlags {
+    /// Takes away what is given without a value: scripts write `--token="$TOKEN"`, and an empty token is none.
+    pub(crate) fn drop_empty(&mut self) {
+        let Self { kubeconfig, certificate_authority, client_certificate, client_key, .. } = self;
+        [kubeconfig, certificate_authority, client_certificate, client_key]
+            .into_iter()
+            .for_each(Given::drop_empty);
+        let Self { tls_server_name, as_user, as_uid, as_group, token, .. } = self;
+        [tls_server_name, as_user, as_uid].into_iter().for_each(Given::drop_empty);
+        as_group.retain(|group| !group.is_empty());
+        drop_empty_secret(token);
+    }
+
     /// The kubeconfig; `None` where there is none and the Pod's service account may be used instead.
     pub(crate) fn kubeconfig(&self) -> Result<Option<Kubeconfig>, Error> {
         let mut found = match &self.kubeconfig {
@@ -281,6 +294,38 @@ fn read_token(path: &Path) -> Result<SecretString, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[derive(clap::Parser)]
+    struct Flags {
+        #[command(flatten)]
+        access: ClusterFlags,
+    }
+
+    /// Scripts write `--token="$TOKEN"` also where there is none.
+    #[test]
+    fn a_flag_without_a_value_leaves_the_kubeconfig_as_it_is() {
+        let file = "clusters: [{name: c, cluster: {server: 'http://127.0.0.1:9', tls-server-name: s}}]
+users: [{name: u, user: {token: t, as: jane, as-groups: [dev], as-uid: '1'}}]
+contexts: [{name: x, context: {cluster: c, user: u}}]
+current-context: x
+";
+        let file = Kubeconfig::from_yaml(file).unwrap();
+        let config = |flags: &[&str]| {
+            let words = ["weir"].iter().chain(flags);
+            let mut access = <Flags as clap::Parser>::parse_from(words).access;
+            access.drop_empty();
+            let config = access.config(Some(&file)).unwrap();
+            let token = config.auth_info.token.as_ref().map(|token| token.expose_secret().to_owned());
+            let auth = config.auth_info;
+            (token, auth.impersonate, auth.impersonate_groups, auth.impersonate_uid, config.tls_server_name)
+        };
+        let empty = ["--token=", "--as=", "--as-group=", "--as-uid=", "--tls-server-name=", "--kubeconfig="];
+        assert_eq!(config(&empty), config(&[]));
+        assert_eq!(config(&[]).0.as_deref(), Some("t"));
+        let files = ["--certificate-authority=", "--client-certificate=", "--client-key="];
+        assert_eq!(config(&files), config(&[]));
+        assert_eq!(config(&["--token=other"]).0.as_deref(), Some("other"));
+    }
 
     #[test]
     fn a_token_is_read_whole_or_not_at_all() {

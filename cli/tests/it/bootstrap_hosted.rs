@@ -108,6 +108,60 @@ async fn keys_get_access_by_the_api() {
     insta::assert_snapshot!(all.replace(&ssh_host, "[ssh]"));
 }
 
+/// A fleet has more keys than fit on a page; that of this cluster is on the last one, and may push, which was not asked for.
+#[tokio::test]
+async fn keys_are_found_behind_the_first_page() {
+    let home = Home::start().await;
+    let ssh = SshGitServer::start().await.unwrap();
+    let ssh_host = ssh.url("x").split('@').nth(1).unwrap().split('/').next().unwrap().to_owned();
+    let title = "flux-system-main-flux-system-./clusters/test";
+    for (word, variable, _, path) in VENDORS {
+        let stand_in = StandIn::start().await;
+        stand_in.git().repo(path).unwrap();
+        let entry = |id: usize| {
+            let name = if id == 119 { title.to_owned() } else { format!("other-{id}") };
+            json!({
+                "id": id, "title": name, "key": "ssh-ed25519 A", "read_only": false, "can_push": true,
+                "key_": { "id": id, "label": name, "text": "ssh-ed25519 A" }, "permission": "REPO_WRITE",
+            })
+        };
+        let mut keys: Vec<_> = (0..120).map(entry).collect();
+        if word == "bitbucket-server" {
+            keys.iter_mut().for_each(|key| key["key"] = key["key_"].clone());
+        }
+        stand_in.fill(&keys);
+        home.folder.write("ca.crt", stand_in.ca()).unwrap();
+        home.forget_secret().await;
+        let line = format!(
+            "bootstrap {word} --hostname {} --owner org --repository fleet --ssh-hostname {ssh_host} --ca-file ca.crt {PATH}",
+            stand_in.host()
+        );
+        until_applied(&home.weir().with_env(variable, "secret"), &line).await;
+        let requests = stand_in.requests();
+        let deleted: Vec<_> = requests.lines().filter(|line| line.starts_with("DELETE ")).collect();
+        assert_eq!(deleted.len(), 1, "{requests}");
+        assert!(deleted[0].contains("/119 ["), "{requests}");
+    }
+}
+
+#[tokio::test]
+async fn gitlab_makes_deploy_tokens_again_when_they_are_revoked() {
+    let home = Home::start().await;
+    let stand_in = StandIn::start().await;
+    stand_in.git().repo("org/fleet").unwrap();
+    let name = "flux-system-main-flux-system-./clusters/test";
+    let old = |state: &str| json!({ "name": name, state: true });
+    stand_in.fill(&[old("revoked"), old("expired")]);
+    let host = stand_in.host();
+    home.folder.write("ca.crt", stand_in.ca()).unwrap();
+    let line = format!(
+        "bootstrap gitlab --hostname {host} --owner org --repository fleet --deploy-token-auth --ca-file ca.crt {PATH}"
+    );
+    let transcript =
+        with_nodes(&home.plane, home.weir().with_env("GITLAB_TOKEN", "secret").transcript(&[&line])).await;
+    assert!(transcript.contains(&format!("configured deploy token \"{name}\"")), "{transcript}");
+}
+
 #[tokio::test]
 async fn gitlab_makes_deploy_tokens() {
     let home = Home::start().await;

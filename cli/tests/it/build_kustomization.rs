@@ -222,6 +222,36 @@ async fn a_ring_of_kustomizations_ends() {
     assert_eq!(text.matches("kind: Kustomization\n").count(), 2, "{text}");
 }
 
+/// A base may leave to its overlays what the API server asks for.
+#[tokio::test]
+async fn a_part_of_a_kustomization_is_enough() {
+    let folder = fleet();
+    let whole = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\n";
+    let bare = format!("{whole}metadata: {{name: base, namespace: flux-system}}\n");
+    write(
+        folder.path(),
+        &[("bare.yaml", &bare), ("part.yaml", &format!("{bare}spec: {{namePrefix: my-, interval: 1m}}\n"))],
+    );
+    let weir = Weir::default().in_folder(folder.path());
+    let commands = ["bare", "part"].map(|file| {
+        format!("build kustomization base --path apps --kustomization-file {file}.yaml --dry-run")
+    });
+    assert!(weir.stdout(&commands[0]).await.contains("\n  name: settings\n"));
+    assert!(weir.stdout(&commands[1]).await.contains("\n  name: my-settings\n"));
+    weir.agrees_with_flux(&commands.each_ref().map(String::as_str)).await;
+}
+
+/// The folder of a cluster has the Kustomization that applies it.
+#[tokio::test]
+async fn a_kustomization_in_its_own_folder_needs_no_local_source() {
+    let folder = fleet();
+    write(folder.path(), &[("own/sync.yaml", &CHILD.replace("name: child", "name: apps"))]);
+    let weir = Weir::default().in_folder(folder.path());
+    let build = "build kustomization apps --path own --kustomization-file parent.yaml --dry-run -r";
+    assert!(weir.stdout(build).await.contains("\n  name: apps\n"));
+    weir.agrees_with_flux(&[build]).await;
+}
+
 #[tokio::test]
 async fn what_lacks_a_path_a_file_or_an_object_is_refused() {
     let folder = fleet();

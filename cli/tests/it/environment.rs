@@ -26,6 +26,24 @@ async fn variables_of_our_own_win() {
     );
 }
 
+/// A namespace that is given needs no kubeconfig.
+#[tokio::test]
+async fn a_kubeconfig_is_read_only_where_its_namespace_counts() {
+    let folder = Folder::new("namespace").unwrap();
+    folder.write("broken", "{").unwrap();
+    let follows = |value| {
+        Weir::default()
+            .with_kubeconfig(&folder.path().join("broken"))
+            .with_env("FLUX_NS_FOLLOWS_KUBE_CONTEXT", value)
+    };
+    let line = "create alert-provider slack --type slack --export -n apps";
+    let text = follows("1").stdout(line).await;
+    assert!(text.contains("  namespace: apps\n"), "{text}");
+    follows("1").agrees_wholly_with_flux(&[line]).await;
+    let refused = follows("1").transcript(&["create alert-provider slack --type slack --export"]).await;
+    assert!(refused.contains("2> ✗ kubernetes configuration load failed: "), "{refused}");
+}
+
 #[tokio::test]
 async fn requests_keep_the_pace_of_the_flags() {
     let world = World::new("pace").await;

@@ -15,6 +15,9 @@ use weir_testkit::{GitServer, Identity, Server};
 /// Bytes of a request; pushes of tests are smaller.
 const MAX_BODY: usize = 64 << 20;
 
+/// Entries of a page at most.
+const MAX_PAGE: usize = 50;
+
 /// The stand-in. It has no repository before one is made.
 pub(crate) struct StandIn {
     server: Server,
@@ -59,6 +62,13 @@ impl StandIn {
 
     pub(crate) fn git(&self) -> &GitServer {
         &self.shared.git
+    }
+
+    /// Gives the repository keys or tokens of many clusters before those that are made.
+    pub(crate) fn fill(&self, entries: &[Value]) {
+        let mut known = self.shared.state.lock();
+        known.keys = entries.to_vec();
+        known.tokens = entries.to_vec();
     }
 
     /// The requests to the API since the last look: method, path, token and body.
@@ -109,9 +119,20 @@ impl Known {
         let bare = path.split('?').next().unwrap();
         let last = bare.rsplit('/').next().unwrap();
         let is_bitbucket = path.starts_with("/rest/");
-        let listed = |values: &Vec<Value>| match is_bitbucket {
-            true => json!({ "values": values, "isLastPage": true }),
-            false => json!(values),
+        let query = path.split_once('?').map_or("", |(_, query)| query);
+        let number = |name: &str| {
+            let value = query.split('&').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='))?;
+            value.parse::<usize>().ok()
+        };
+        let size = number("per_page").or(number("limit")).unwrap_or(20).min(MAX_PAGE);
+        let start = number("start").or(number("page").map(|page| (page - 1) * size)).unwrap_or_default();
+        let listed = |values: &Vec<Value>| {
+            let page: Vec<_> = values.iter().skip(start).take(size).collect();
+            match (is_bitbucket, start + size < values.len()) {
+                (false, _) => json!(page),
+                (true, true) => json!({ "values": page, "isLastPage": false, "nextPageStart": start + size }),
+                (true, false) => json!({ "values": page, "isLastPage": true, "nextPageStart": null }),
+            }
         };
         match (method.as_str(), last) {
             ("GET", "keys" | "deploy_keys" | "ssh") => (StatusCode::OK, listed(&self.keys)),
@@ -122,7 +143,7 @@ impl Known {
                 self.keys.push(key.clone());
                 (StatusCode::CREATED, key)
             }
-            ("GET", "deploy_tokens") => (StatusCode::OK, json!(self.tokens)),
+            ("GET", "deploy_tokens") => (StatusCode::OK, listed(&self.tokens)),
             ("POST", "deploy_tokens") => {
                 self.tokens.push(json!({ "name": body["name"] }));
                 (StatusCode::CREATED, json!({ "username": "gitlab+deploy-token-1", "token": "deploy" }))

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Read;
 
 use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use jiff::Timestamp;
 use serde_json::json;
 use weir_oci::{Descriptor, Reference, Registry};
@@ -12,6 +13,7 @@ use super::content::{Content, Ignored};
 use super::login::Login;
 use super::{bad_url, failed, layer, required};
 use crate::error::Error;
+use crate::given::Given;
 use crate::global::Global;
 use crate::output::{manifest, print, progress};
 
@@ -50,7 +52,7 @@ pub(crate) struct Push {
     #[arg(short, long, value_name = "KEY=VALUE", allow_hyphen_values = true)]
     annotations: Vec<String>,
     /// Print the digest as a document instead of a message.
-    #[arg(short, long, value_parser = ["json", "yaml"])]
+    #[arg(short, long, value_parser = formats())]
     output: Option<String>,
     /// Set the time of the artifact to 1970, so that the same files have the same digest.
     #[arg(long)]
@@ -68,7 +70,8 @@ pub(crate) struct Push {
 }
 
 impl Push {
-    pub(super) async fn run(self, global: &Global) -> Result<(), Error> {
+    pub(super) async fn run(mut self, global: &Global) -> Result<(), Error> {
+        self.output.drop_empty();
         let url = required(self.url.as_ref(), "artifact URL is required")?;
         for (value, flag) in [(&self.source, "--source"), (&self.revision, "--revision")] {
             if value.is_empty() {
@@ -148,6 +151,11 @@ impl Push {
             }
         }
     }
+}
+
+/// Reads a form of the output, which may be empty.
+fn formats() -> PossibleValuesParser {
+    PossibleValuesParser::new(["json", "yaml", ""].map(|form| PossibleValue::new(form).hide(form.is_empty())))
 }
 
 /// Pushes layer, configuration and manifest, and returns the digest of the manifest.

@@ -125,7 +125,7 @@ impl Kustomization {
         let mut seen = BTreeSet::new();
         let mut objects = Vec::new();
         while let Some((kustomization, directory)) = left.pop() {
-            if !seen.insert((kustomization.namespace(), kustomization.name_any())) {
+            if !seen.insert(name_of(&kustomization)) {
                 continue;
             }
             if seen.len() > MAX_KUSTOMIZATIONS {
@@ -134,7 +134,9 @@ impl Kustomization {
             let built = self.local.build(specs, kustomization, directory).await?;
             let mut nested = Vec::new();
             for object in &built {
-                if let Some(found) = self.local.nested(object)? {
+                let found = self.local.nested(object)?;
+                // Nobody has to know where the files of this one are: they are being built.
+                if let Some(found) = found.filter(|found| !seen.contains(&name_of(found))) {
                     nested.push(self.local.place(specs, found).await?);
                 }
             }
@@ -144,6 +146,11 @@ impl Kustomization {
         }
         Ok(objects)
     }
+}
+
+/// Returns the namespace and the name of a Kustomization.
+fn name_of(kustomization: &weir_api::Kustomization) -> (Option<String>, String) {
+    (kustomization.namespace(), kustomization.name_any())
 }
 
 impl Local {

@@ -160,6 +160,11 @@ impl<'a> Flags<'a> {
         given.map(String::as_str).filter(|text| !text.is_empty())
     }
 
+    /// Returns true when a flag is given without a text.
+    pub(crate) fn is_empty(self, name: &str) -> bool {
+        self.0.try_get_one::<String>(name).ok().flatten().is_some_and(String::is_empty)
+    }
+
     /// The secret of a flag; an empty one counts as none.
     pub(crate) fn secret(self, name: &str) -> Option<&'a SecretString> {
         let given = self.0.try_get_one::<SecretString>(name).ok().flatten();

@@ -11,6 +11,10 @@ use crate::error::Error;
 const MAX_ANSWER: usize = 8 << 20;
 /// Characters of an error that are shown.
 const MAX_ERROR: usize = 300;
+/// Pages of a list. A hundred of them have the keys of some thousand clusters.
+pub(super) const MAX_PAGES: usize = 100;
+/// Fewest entries of a page that is not the last one; no vendor has smaller pages by default.
+const SMALLEST_PAGE: usize = 20;
 /// Name of this client.
 const USER_AGENT: &str = "weir";
 
@@ -45,6 +49,22 @@ impl Api {
             (StatusCode::NOT_FOUND, _) => Ok(None),
             (status, answer) => Err(self.refused(&Method::GET, path, status, &answer)),
         }
+    }
+
+    /// Gets all entries of a list, which comes in pages; `size` is the parameter that asks for large ones.
+    pub(super) async fn list(&self, path: &str, size: &str) -> Result<Vec<Value>, Error> {
+        let mut entries = Vec::new();
+        for page in 1..=MAX_PAGES {
+            let found = self.get(&format!("{path}?{size}&page={page}")).await?.unwrap_or_default();
+            let Value::Array(found) = found else { break };
+            // A server that knows no pages gives the same list again.
+            let is_last = found.len() < SMALLEST_PAGE || entries.ends_with(&found);
+            entries.extend(found);
+            if is_last {
+                break;
+            }
+        }
+        Ok(entries)
     }
 
     /// Makes something.

@@ -2,12 +2,16 @@
 
 use serde_json::{Value, json};
 
+use super::api::MAX_PAGES;
 use super::vendor::{DeployKey, Hosted};
 use crate::error::Error;
 
 /// Rights of groups by the words of the flag.
 const RIGHTS: [(&str, &str); 4] =
-    [("pull", "REPO_READ"), ("push", "REPO_WRITE"), ("maintain", "REPO_ADMIN"), ("admin", "REPO_ADMIN")];
+    [("pull", READ), ("push", WRITE), ("maintain", "REPO_ADMIN"), ("admin", "REPO_ADMIN")];
+/// Rights to read a repository, and to write to it.
+const READ: &str = "REPO_READ";
+const WRITE: &str = "REPO_WRITE";
 
 /// Returns the project and the repository in URLs of Git.
 pub(super) fn path(hosted: &Hosted) -> String {
@@ -58,19 +62,29 @@ pub(super) async fn grant(hosted: &Hosted, group: &str, permission: &str) -> Res
 
 /// Returns the access keys.
 pub(super) async fn keys(hosted: &Hosted) -> Result<Vec<DeployKey>, Error> {
-    let keys = hosted.api.get(&ssh(hosted)).await?.unwrap_or_default();
     let text = |key: &Value, at: &str| key.pointer(at).and_then(Value::as_str).unwrap_or_default().to_owned();
     let read = |entry: &Value| DeployKey {
         id: entry.pointer("/key/id").map(Value::to_string).unwrap_or_default(),
         title: text(entry, "/key/label"),
         key: text(entry, "/key/text"),
+        is_writable: text(entry, "/permission") == WRITE,
     };
-    Ok(values(&keys).map(read).collect())
+    let (mut keys, mut start) = (Vec::new(), 0);
+    for _ in 0..MAX_PAGES {
+        let path = format!("{}?{}&start={start}", ssh(hosted), hosted.vendor.page_size());
+        let page = hosted.api.get(&path).await?.unwrap_or_default();
+        keys.extend(values(&page).map(read));
+        match page.get("nextPageStart").and_then(Value::as_u64) {
+            Some(next) if next > start => start = next,
+            _ => break,
+        }
+    }
+    Ok(keys)
 }
 
 /// Adds an access key.
 pub(super) async fn add_key(hosted: &Hosted, title: &str, key: &str, is_writable: bool) -> Result<(), Error> {
-    let permission = if is_writable { "REPO_WRITE" } else { "REPO_READ" };
+    let permission = if is_writable { WRITE } else { READ };
     let body = json!({ "key": { "text": key.trim(), "label": title }, "permission": permission });
     hosted.api.post(&ssh(hosted), &body).await.map(drop)
 }

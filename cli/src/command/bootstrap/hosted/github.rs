@@ -44,22 +44,16 @@ pub(super) async fn grant(hosted: &Hosted, team: &str, permission: &str) -> Resu
     hosted.api.put(&team_path(hosted, team), &json!({ "permission": permission })).await.map(drop)
 }
 
-/// Returns the deploy keys.
-pub(super) async fn keys(hosted: &Hosted) -> Result<Vec<DeployKey>, Error> {
-    let keys = hosted.api.get(&format!("/repos/{}/keys", hosted.path())).await?.unwrap_or_default();
-    Ok(read_keys(&keys))
-}
-
-/// Reads a list of keys.
-pub(super) fn read_keys(keys: &Value) -> Vec<DeployKey> {
-    let text =
-        |key: &Value, field: &str| key.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
-    let read = |key: &Value| DeployKey {
+/// Reads a deploy key, also one of GitLab or Gitea.
+pub(super) fn read_key(key: &Value) -> DeployKey {
+    let text = |field: &str| key.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let flag = |field: &str| key.get(field).and_then(Value::as_bool);
+    DeployKey {
         id: key.get("id").map(Value::to_string).unwrap_or_default(),
-        title: text(key, "title"),
-        key: text(key, "key"),
-    };
-    keys.as_array().into_iter().flatten().map(read).collect()
+        title: text("title"),
+        key: text("key"),
+        is_writable: flag("can_push").or_else(|| Some(!flag("read_only")?)).unwrap_or_default(),
+    }
 }
 
 /// Adds a deploy key.

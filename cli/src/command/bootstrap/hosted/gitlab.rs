@@ -3,8 +3,7 @@
 use secrecy::SecretString;
 use serde_json::{Value, json};
 
-use super::github;
-use super::vendor::{DeployKey, Hosted};
+use super::vendor::Hosted;
 use crate::error::Error;
 
 /// Levels of access by the words of the flag.
@@ -86,27 +85,24 @@ pub(super) async fn grant(hosted: &Hosted, team: &str, permission: &str) -> Resu
     hosted.api.post(&format!("{}/share", project(hosted)), &body).await.map(drop)
 }
 
-/// Returns the deploy keys.
-pub(super) async fn keys(hosted: &Hosted) -> Result<Vec<DeployKey>, Error> {
-    let keys = hosted.api.get(&format!("{}/deploy_keys", project(hosted))).await?.unwrap_or_default();
-    Ok(github::read_keys(&keys))
-}
-
 /// Adds a deploy key.
 pub(super) async fn add_key(hosted: &Hosted, title: &str, key: &str, is_writable: bool) -> Result<(), Error> {
     let body = json!({ "title": title, "key": key, "can_push": is_writable });
     hosted.api.post(&format!("{}/deploy_keys", project(hosted)), &body).await.map(drop)
 }
 
-/// Makes a deploy token and returns its user and secret; nothing when there is one of this name.
+/// Makes a deploy token and returns its user and secret; nothing when there is one of this name that works.
 pub(super) async fn deploy_token(
     hosted: &Hosted,
     title: &str,
 ) -> Result<Option<(String, SecretString)>, Error> {
     let path = format!("{}/deploy_tokens", project(hosted));
-    let known = hosted.api.get(&path).await?.unwrap_or_default();
+    let known = hosted.api.list(&path, hosted.vendor.page_size()).await?;
+    let is_on = |token: &Value, field: &str| token.get(field).and_then(Value::as_bool).unwrap_or_default();
+    // The list also has those that work no more.
+    let works = |token: &Value| !is_on(token, "revoked") && !is_on(token, "expired");
     let is_named = |token: &Value| token.get("name").and_then(Value::as_str) == Some(title);
-    if known.as_array().into_iter().flatten().any(is_named) {
+    if known.iter().any(|token| is_named(token) && works(token)) {
         return Ok(None);
     }
     let made = hosted.api.post(&path, &json!({ "name": title, "scopes": SCOPES })).await?;

@@ -30,6 +30,8 @@ pub(super) struct DeployKey {
     pub(super) id: String,
     pub(super) title: String,
     pub(super) key: String,
+    /// True when it may push.
+    pub(super) is_writable: bool,
 }
 
 impl Vendor {
@@ -89,6 +91,15 @@ impl Vendor {
     pub(super) fn authorization(self, token: &SecretString) -> SecretString {
         let scheme = if self == Self::Gitea { "token" } else { "Bearer" };
         format!("{scheme} {}", token.expose_secret()).into()
+    }
+
+    /// Parameter that asks for pages as large as they can be.
+    pub(super) fn page_size(self) -> &'static str {
+        match self {
+            Self::GitHub | Self::GitLab => "per_page=100",
+            Self::Gitea => "limit=50",
+            Self::BitbucketServer => "limit=1000",
+        }
     }
 
     /// Permission of teams for which the flag names none.
@@ -176,7 +187,8 @@ impl Hosted {
         }
     }
 
-    /// Lets a key in; returns false when it was let in before. Another key of the same title is replaced.
+    /// Lets a key in; returns false when it was let in before. Another key of the same title is replaced, and so is the same one with
+    /// other rights.
     pub(in super::super) async fn let_in(
         &self,
         title: &str,
@@ -184,7 +196,7 @@ impl Hosted {
         is_writable: bool,
     ) -> Result<bool, Error> {
         for known in self.keys().await?.into_iter().filter(|known| known.title == title) {
-            if same_key(&known.key, key) {
+            if same_key(&known.key, key) && known.is_writable == is_writable {
                 return Ok(false);
             }
             self.remove_key(&known.id).await?;
@@ -199,10 +211,15 @@ impl Hosted {
 
     async fn keys(&self) -> Result<Vec<DeployKey>, Error> {
         match self.vendor {
-            Vendor::GitHub | Vendor::Gitea => github::keys(self).await,
-            Vendor::GitLab => gitlab::keys(self).await,
+            Vendor::GitHub | Vendor::Gitea => self.list_keys(&format!("/repos/{}/keys", self.path())).await,
+            Vendor::GitLab => self.list_keys(&format!("{}/deploy_keys", gitlab::project(self))).await,
             Vendor::BitbucketServer => bitbucket::keys(self).await,
         }
+    }
+
+    async fn list_keys(&self, path: &str) -> Result<Vec<DeployKey>, Error> {
+        let keys = self.api.list(path, self.vendor.page_size()).await?;
+        Ok(keys.iter().map(github::read_key).collect())
     }
 
     async fn remove_key(&self, id: &str) -> Result<(), Error> {

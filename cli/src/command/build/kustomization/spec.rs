@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use kube::{Api, Resource, ResourceExt};
-use serde_json::Value;
+use serde_json::{Value, json};
 use weir_api::Kustomization;
 use weir_kustomize::{Kustomization as Document, Options, RelPath, RootedFs, build_kustomization};
 use weir_kustomize_controller::variables::{self, Variables};
@@ -122,7 +122,7 @@ fn of_file(file: &Path, name: &str, namespace: &str) -> Result<Kustomization, Er
         let object = resource.to_json().map_err(|error| refused(&error))?;
         let is_meant = resource.name() == name && [namespace, ""].contains(&resource.namespace());
         if is_kustomization(&object) && is_meant {
-            let mut found: Kustomization = serde_json::from_value(object).map_err(|error| refused(&error))?;
+            let mut found = read(object).map_err(|error| refused(&error))?;
             found.metadata.namespace.get_or_insert_with(|| namespace.to_owned());
             return Ok(found);
         }
@@ -140,8 +140,26 @@ pub(crate) fn kustomization(object: &Value) -> Result<Option<Kustomization>, Err
     if !is_kustomization(object) {
         return Ok(None);
     }
-    let found = serde_json::from_value(object.clone());
+    let found = read(object.clone());
     found.map(Some).map_err(|error| Error::KustomizationObject(error.to_string()))
+}
+
+/// Reads a Kustomization. Fields that the API server asks for may be missing, as in Flux: a base has only a part of them, and its
+/// overlays patch in the rest.
+fn read(mut object: Value) -> Result<Kustomization, serde_json::Error> {
+    let missing = [
+        ("interval", json!("0s")),
+        ("prune", json!(false)),
+        ("sourceRef", json!({ "kind": "", "name": "" })),
+    ];
+    if let Some(object) = object.as_object_mut()
+        && let Some(spec) = object.entry("spec").or_insert_with(|| json!({})).as_object_mut()
+    {
+        for (field, value) in missing {
+            spec.entry(field).or_insert(value);
+        }
+    }
+    serde_json::from_value(object)
 }
 
 fn is_kustomization(object: &Value) -> bool {

@@ -87,6 +87,9 @@ fn chart_template(chart: &str, flags: &Flags<'_>, spec: &mut Spec) -> Result<(),
             "'{strategy}' is an invalid reconcile strategy(valid: Revision, ChartVersion)"
         ));
     }
+    if flags.is_empty("source") {
+        return refuse("no helm chart source given: --source is empty");
+    }
     let source = flags.text("source").map(chart_source).transpose()?;
     let source = source.map_or_else(
         || reference::reference(None, "", None),
