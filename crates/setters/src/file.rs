@@ -4,9 +4,10 @@ use std::path::Path;
 
 /// Returns true when a file of this name is read: `*.yaml`, `*.yml` or exactly `Kustomization`, case-sensitive.
 pub fn is_candidate(path: &Path) -> bool {
-    let extension = path.extension().and_then(|extension| extension.to_str());
-    let name = path.file_name().and_then(|name| name.to_str());
-    matches!(extension, Some("yaml" | "yml")) || name == Some("Kustomization")
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    // As in Go, a name may be an extension alone.
+    let extension = name.rsplit_once('.').map(|(_, extension)| extension);
+    matches!(extension, Some("yaml" | "yml")) || name == "Kustomization"
 }
 
 #[cfg(test)]
@@ -25,7 +26,8 @@ mod tests {
     #[case("a.YAML", false)]
     #[case("a.json", false)]
     #[case("a.yaml.tpl", false)]
-    #[case(".yaml", false)]
+    #[case(".yaml", true)]
+    #[case("yaml", false)]
     fn only_yaml_files_are_read(#[case] path: &str, #[case] is_read: bool) {
         assert_eq!(is_candidate(Path::new(path)), is_read);
     }

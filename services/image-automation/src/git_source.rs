@@ -11,5 +11,6 @@ pub(crate) use self::plan::{GitPlan, PlanError, Refspec};
 pub(crate) fn repository_key(automation: &ImageUpdateAutomation) -> ObjectKey {
     let source = &automation.spec.source_ref;
     let own = automation.metadata.namespace.as_deref().unwrap_or_default();
-    ObjectKey::new(source.namespace.as_deref().unwrap_or(own), &source.name)
+    let given = source.namespace.as_deref().filter(|namespace| !namespace.is_empty());
+    ObjectKey::new(given.unwrap_or(own), &source.name)
 }

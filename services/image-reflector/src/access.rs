@@ -111,6 +111,12 @@ impl Accesses {
     }
 }
 
+/// True for a repository that logs in to a cloud as a ServiceAccount, which needs a feature gate (IR-21).
+pub(crate) fn has_cloud_account(spec: &ImageRepositorySpec) -> bool {
+    let uses_cloud = !matches!(spec.provider.as_deref(), None | Some("" | "generic"));
+    uses_cloud && spec.service_account_name.as_deref().is_some_and(|name| !name.is_empty())
+}
+
 /// Time for a scan.
 fn timeout(spec: &ImageRepositorySpec) -> Duration {
     spec.timeout.unwrap_or(spec.interval).to_std().max(MIN_TIMEOUT)

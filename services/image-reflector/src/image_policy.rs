@@ -41,7 +41,8 @@ pub(crate) struct Settings {
 pub(crate) fn repository_key(policy: &ImagePolicy) -> ObjectKey {
     let reference = &policy.spec.image_repository_ref;
     let own = policy.metadata.namespace.as_deref().unwrap_or_default();
-    ObjectKey::new(reference.namespace.as_deref().unwrap_or(own), &reference.name)
+    let given = reference.namespace.as_deref().filter(|namespace| !namespace.is_empty());
+    ObjectKey::new(given.unwrap_or(own), &reference.name)
 }
 
 impl Reconciler for Selector {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use weir_access::{GitAccess, GitAccessError};
-use weir_api::{GitRepository, ImageUpdateAutomation, image::GitSpec, reason};
+use weir_api::{GitRepository, ImageUpdateAutomation, condition_type, image::GitSpec, reason};
 use weir_auth::{AppError, GitLoginError};
 use weir_git::ObjectId;
 use weir_runtime::{Failure, Next, ObjectKey, condition};
@@ -145,7 +145,8 @@ fn repository(observed: &Observed) -> Result<(&GitRepository, &Result<GitAccess,
 fn check_gate(observed: &Observed, repository: &GitRepository) -> Result<(), Failure> {
     let spec = &repository.spec;
     let uses_cloud = !matches!(spec.provider.as_deref(), None | Some("generic" | "github"));
-    if uses_cloud && spec.service_account_name.is_some() && !observed.settings.workload_identity {
+    let has_account = spec.service_account_name.as_deref().is_some_and(|name| !name.is_empty());
+    if uses_cloud && has_account && !observed.settings.workload_identity {
         return Err(Failure::workload_identity("spec.serviceAccountName for provider"));
     }
     Ok(())
@@ -191,11 +192,13 @@ fn check_strategy(automation: &ImageUpdateAutomation) -> Result<(), Failure> {
 }
 
 /// The revision to compare the remote with, if equality means that there is nothing to do: the policies select what
-/// they selected, the spec is the one that was run, and all that matters is in the one branch (IU-4, IU-6, IU-7).
+/// they selected, the spec is the one that was run, and all that matters is in the one branch (IU-4, IU-6, IU-7). A spec that is
+/// Stalled counts as observed and was not run.
 fn known_revision(automation: &ImageUpdateAutomation, plan: &GitPlan, selected: &Selected) -> Option<String> {
     let status = automation.status.as_ref()?;
     let is_same = status.observed_policies == *selected
         && Some(status.observed_generation) == automation.metadata.generation
+        && !condition::is_true(&status.conditions, condition_type::STALLED)
         && !plan.switches
         && plan.refspec.is_none()
         && plan.can_compare();

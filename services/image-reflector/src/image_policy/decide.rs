@@ -4,17 +4,18 @@ use std::time::Duration;
 
 use weir_api::{
     ImagePolicy, ImageRepository,
+    condition_type::READY,
     image::{ImagePolicySpec, ImageRef},
     reason,
 };
 use weir_oci::Repository;
 use weir_policy::{Order, Policy, PolicyError, TagFilter, select};
-use weir_runtime::{Failure, Next, ObjectKey};
+use weir_runtime::{Failure, Next, ObjectKey, condition::find};
 
 use super::{observe::Observed, repository_key};
-use crate::image_name;
+use crate::{access::has_cloud_account, image_name};
 
-/// How long a policy is silent while its repository has no tags: one that was applied with it is scanned in this time.
+/// How long a policy is silent while its repository has no tags: a repository is scanned in this time.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Reason of conditions.
@@ -126,8 +127,7 @@ fn repository(observed: &Observed) -> Result<&ImageRepository, Failure> {
 }
 
 fn check_identity(object: &ImageRepository, is_enabled: bool) -> Result<(), Failure> {
-    let uses_cloud = !matches!(object.spec.provider.as_deref(), None | Some("" | "generic"));
-    if uses_cloud && object.spec.service_account_name.is_some() && !is_enabled {
+    if has_cloud_account(&object.spec) && !is_enabled {
         let usage = "spec.serviceAccountName in the ImageRepository for provider";
         return Err(Failure::workload_identity(usage));
     }
@@ -159,11 +159,12 @@ fn filter(spec: &ImagePolicySpec) -> Result<Option<TagFilter>, Failure> {
     })
 }
 
-/// There are no tags yet: silent at first, so that a policy applied together with its repository does not complain of
-/// what is about to be done (IP-6).
+/// There are no tags: silent at first, so that a policy does not fail for what is about to be done. Its repository was applied
+/// together with it, or the service has started with an empty store and scans all repositories again (IP-6).
 fn wait(observed: &Observed) -> Plan {
     let conditions = observed.policy.status.as_ref().map_or(&[][..], |status| &status.conditions);
-    if !observed.has_waited && conditions.is_empty() {
+    let has_failed = find(conditions, READY).is_some_and(|ready| ready.status == "False");
+    if !observed.has_waited && !has_failed {
         return Plan::Wait(PATIENCE);
     }
     let give_up = observed.settings.requeue_dependency;

@@ -8,6 +8,9 @@ use weir_runtime::{EventDraft, Failure, Next, Outcome};
 
 use super::decide::Plan;
 
+/// Pause between two looks at a digest where the interval is zero.
+const DEFAULT_INTERVAL: Duration = Duration::from_secs(600);
+
 /// Makes the outcome of a run.
 pub(super) fn report(
     policy: &ImagePolicy,
@@ -40,10 +43,18 @@ fn selected(policy: &ImagePolicy, writer: &Writer, latest: ImageRef) -> Outcome<
         Some(ready) if ready.message == message => EventDraft::trace(reason::SUCCEEDED, &message),
         _ => EventDraft::info(reason::SUCCEEDED, &message),
     };
-    let interval = policy.spec.interval.map(|interval| interval.to_std()).filter(|it| !it.is_zero());
-    // Without an interval only changes matter (IP-3). There is no jitter, as with Flux.
-    let next = interval.map_or(Next::Interval(Duration::ZERO), Next::After);
-    Outcome::new(object, next).event(event).info(message)
+    Outcome::new(object, next(policy)).event(event).info(message)
+}
+
+/// Returns when the digest is looked up again. Unless that is asked for, only changes matter (IP-3). There is no jitter, as with
+/// Flux.
+fn next(policy: &ImagePolicy) -> Next {
+    let interval = policy.spec.interval.map(|interval| interval.to_std());
+    match interval.filter(|_| policy.spec.digest_reflection_policy.as_deref() == Some("Always")) {
+        None => Next::Interval(Duration::ZERO),
+        Some(Duration::ZERO) => Next::After(DEFAULT_INTERVAL),
+        Some(interval) => Next::After(interval),
+    }
 }
 
 fn message(latest: &ImageRef, previous: Option<&ImageRef>) -> String {

@@ -9,7 +9,7 @@ use weir_oci::{RegistryOptions, Repository};
 use weir_runtime::{Failure, condition};
 
 use super::observe::Observed;
-use crate::access::AccessError;
+use crate::access::{AccessError, has_cloud_account};
 
 /// Tags that are left out when the object does not say; signatures of cosign (IR-1).
 const DEFAULT_EXCLUSIONS: [&str; 1] = [r"^.*\.sig$"];
@@ -99,15 +99,13 @@ pub(super) fn exclusions(object: &ImageRepository) -> Vec<String> {
 
 /// Decides what a run does.
 pub(super) fn decide(observed: &Observed) -> Plan {
+    if has_cloud_account(&observed.object.spec) && !observed.workload_identity {
+        return Plan::Fail(Failure::workload_identity("spec.serviceAccountName for provider"));
+    }
     let repository = match &observed.name {
         Ok(repository) => repository.clone(),
         Err(error) => return Plan::Fail(Failure::stalled(IMAGE_URL_INVALID, error.to_string())),
     };
-    let spec = &observed.object.spec;
-    let uses_cloud = !matches!(spec.provider.as_deref(), None | Some("" | "generic"));
-    if uses_cloud && spec.service_account_name.is_some() && !observed.workload_identity {
-        return Plan::Fail(Failure::workload_identity("spec.serviceAccountName for provider"));
-    }
     let options = match &observed.options {
         Ok(options) => Ok(options.clone()),
         // A login belongs to the scan: when none is due it does not matter (IR-24).

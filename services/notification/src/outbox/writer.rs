@@ -31,6 +31,8 @@ pub(super) struct Writer {
     state: State,
     journal: File,
     grown: u64,
+    /// True when the journal may end in a part of a line, which would swallow the record behind it.
+    is_torn: bool,
     /// Held while the process lives; the system releases it when the process is killed.
     _lock: File,
 }
@@ -53,7 +55,8 @@ impl Writer {
         let mut state = read(&folder.join(JOURNAL)).map_err(failed)?;
         state.forget(retention, now);
         let journal = rewrite(folder, &state).map_err(failed)?;
-        Ok(Self { folder: folder.to_owned(), retention, state, journal, grown: 0, _lock: lock })
+        let folder = folder.to_owned();
+        Ok(Self { folder, retention, state, journal, grown: 0, is_torn: false, _lock: lock })
     }
 
     pub(super) fn found(&self) -> Found {
@@ -106,7 +109,11 @@ impl Writer {
     }
 
     fn append(&mut self, bytes: &[u8], needs_sync: bool) -> io::Result<()> {
+        if std::mem::replace(&mut self.is_torn, true) {
+            self.journal.write_all(b"\n")?;
+        }
         self.journal.write_all(bytes)?;
+        self.is_torn = false;
         self.grown = self.grown.saturating_add(bytes.len() as u64);
         if needs_sync { self.journal.sync_data() } else { Ok(()) }
     }
@@ -114,9 +121,13 @@ impl Writer {
     fn compact(&mut self, now: Timestamp) {
         self.state.forget(self.retention, now);
         match rewrite(&self.folder, &self.state) {
-            Ok(journal) => self.journal = journal,
+            Ok(journal) => (self.journal, self.is_torn) = (journal, false),
             // The old journal stays valid; the next try comes when it has grown again.
-            Err(error) => tracing::error!(%error, "outbox cannot be compacted"),
+            Err(error) => {
+                tracing::error!(%error, "outbox cannot be compacted");
+                // On a full disk its bytes are missed elsewhere.
+                let _ = std::fs::remove_file(self.folder.join(NEXT_JOURNAL));
+            }
         }
         self.grown = 0;
     }
@@ -148,6 +159,9 @@ fn read(path: &Path) -> io::Result<State> {
         if (&mut reader).take(MAX_LINE).read_until(b'\n', &mut line)? == 0 {
             return Ok(state);
         }
+        if line == b"\n" {
+            continue;
+        }
         match serde_json::from_slice(&line) {
             Ok(record) => state.apply(record),
             Err(error) => {
@@ -172,4 +186,47 @@ fn rewrite(folder: &Path, state: &State) -> io::Result<File> {
     std::fs::rename(&next, folder.join(JOURNAL))?;
     File::open(folder)?.sync_all()?;
     Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::super::{Entry, Target};
+    use super::*;
+
+    const RETENTION: SignedDuration = SignedDuration::from_mins(5);
+
+    fn open(folder: &Path) -> Writer {
+        Writer::open(folder, RETENTION, Timestamp::UNIX_EPOCH).unwrap()
+    }
+
+    /// Writes an event; returns true when it was accepted.
+    fn accept(writer: &mut Writer, id: u64) -> bool {
+        let alert = Target { namespace: "apps".to_owned(), name: "a".to_owned() };
+        let (accepted, alerts) = (Timestamp::UNIX_EPOCH, [alert].into());
+        let entry = Entry { id, key: id.to_string(), accepted, event: Arc::default(), alerts };
+        let (written, mut answer) = oneshot::channel();
+        let record = Record::Accepted(entry);
+        writer.write(vec![Command { record, now: accepted, written: Some(written) }]);
+        answer.try_recv().unwrap().is_ok()
+    }
+
+    #[test]
+    fn a_torn_line_does_not_swallow_the_events_behind_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let (journal, next) = (folder.path().join(JOURNAL), folder.path().join(NEXT_JOURNAL));
+        let mut writer = open(folder.path());
+        // For a while nothing can be written, and no fresh journal takes the place of the old one.
+        std::fs::create_dir(&next).unwrap();
+        let good = std::mem::replace(&mut writer.journal, File::open(journal).unwrap());
+        assert!(!accept(&mut writer, 1));
+        writer.journal = good;
+        writer.journal.write_all(b"{\"accepted\":{\"id\":1,\"ke").unwrap();
+        assert!(accept(&mut writer, 2) && accept(&mut writer, 3));
+        drop(writer);
+        std::fs::remove_dir(next).unwrap();
+        let found: Vec<u64> = open(folder.path()).found().pending.iter().map(|entry| entry.id).collect();
+        assert_eq!(found, [2, 3]);
+    }
 }

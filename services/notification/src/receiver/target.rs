@@ -196,7 +196,8 @@ impl Marker {
 
 /// Returns the part of an object that a filter may read.
 fn object_json(api_version: Option<&str>, kind_name: &str, metadata: &kube::api::ObjectMeta) -> Value {
-    let api_version = api_version.or_else(|| kind::default_api_version(kind_name)).unwrap_or_default();
+    let given = api_version.filter(|version| !version.is_empty());
+    let api_version = given.or_else(|| kind::default_api_version(kind_name)).unwrap_or_default();
     json!({"apiVersion": api_version, "kind": kind_name, "metadata": metadata})
 }
 

@@ -64,6 +64,10 @@ fn selected(tag: &str) -> Selected {
 #[case::never_run(json!({"status": null}), None)]
 #[case::other_branch(json!({"spec": {"git": {"push": {"branch": "auto"}}}}), None)]
 #[case::refspec(json!({"spec": {"git": {"push": {"refspec": "main:refs/for/main"}}}}), None)]
+#[case::never_run_but_stalled(json!({"status": {"conditions": [{
+    "type": "Stalled", "status": "True", "reason": "InvalidSourceConfiguration", "message": "",
+    "lastTransitionTime": "2026-01-01T00:00:00Z",
+}]}}), None)]
 #[case::commit(json!({"spec": {"git": {"checkout": {"ref": {"commit": "abc"}}, "push": {"branch": "x"}}}}), None)]
 fn a_run_is_short_only_when_nothing_can_have_changed(#[case] change: Value, #[case] known: Option<&str>) {
     let work = decide(&observed(change)).unwrap();
@@ -106,6 +110,22 @@ fn another_namespace_is_blocked_by_the_flag() {
     let message =
         "can't access 'GitRepository/other/app', cross-namespace references have been blocked".to_owned();
     assert_eq!(failure, Failure::stalled("AccessDenied", message));
+}
+
+/// Templates of manifests leave empty texts where nothing is given.
+#[test]
+fn empty_texts_name_nothing() {
+    let settings = Settings { no_cross_namespace_refs: true, ..SETTINGS };
+    let change = json!({"spec": {"sourceRef": {"namespace": ""}}});
+    let mut observed = Observed { settings, ..observed(change) };
+    let mut decided_with = |account: &str| {
+        let repository = Arc::make_mut(&mut observed.repository.as_mut().unwrap().0);
+        repository.spec.provider = Some("azure".to_owned());
+        repository.spec.service_account_name = Some(account.to_owned());
+        decide(&observed).map(drop).map_err(|failure| failure.reason)
+    };
+    assert_eq!(decided_with(""), Ok(()));
+    assert_eq!(decided_with("deployer"), Err("FeatureGateDisabled"));
 }
 
 #[test]

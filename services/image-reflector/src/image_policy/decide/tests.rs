@@ -90,8 +90,18 @@ fn other_namespaces_need_leave(#[case] access: Value, #[case] expected: &str) {
 #[case(json!({"provider": "aws", "serviceAccountName": "x"}),
     "stalled FeatureGateDisabled: to use spec.serviceAccountName in the ImageRepository for provider authentication please enable the ObjectLevelWorkloadIdentity feature gate in the controller")]
 #[case(json!({"provider": "generic", "serviceAccountName": "x"}), "org/app:1.1.0 None")]
+#[case(json!({"provider": "aws", "serviceAccountName": ""}), "org/app:1.1.0 None")]
 fn a_repository_that_cannot_be_used_stalls_its_policies(#[case] spec: Value, #[case] expected: &str) {
     assert_eq!(words(decide(&observed(json!({}), json!({"spec": spec})))), expected);
+}
+
+/// Templates of manifests leave empty texts where nothing is given.
+#[test]
+fn an_empty_namespace_is_the_own_one() {
+    let policy = json!({"spec": {"imageRepositoryRef": {"namespace": ""}}});
+    let settings = Settings { no_cross_namespace_refs: true, ..SETTINGS };
+    let plan = decide(&Observed { settings, ..observed(policy, json!({})) });
+    assert_eq!(words(plan), "org/app:1.1.0 None");
 }
 
 #[test]
@@ -121,6 +131,20 @@ fn missing_tags_are_waited_for_in_silence_first() {
         |has_waited| Observed { tags: Ok(Vec::new()), has_waited, ..observed(json!({}), json!({})) };
     assert_eq!(words(decide(&without(false))), "wait 5s ");
     assert_eq!(words(decide(&without(true))), "wait 30s retrying in 30s error: no tags in database");
+}
+
+/// A service that starts with an empty store finds policies that were Ready: it scans their repositories at once.
+#[rstest]
+#[case("True", "wait 5s ")]
+#[case("Unknown", "wait 5s ")]
+#[case("False", "wait 30s retrying in 30s error: no tags in database")]
+fn lost_tags_fail_no_policy_before_the_next_scan(#[case] ready: &str, #[case] expected: &str) {
+    let condition = json!({
+        "type": "Ready", "status": ready, "reason": "Any", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z",
+    });
+    let policy = json!({"status": {"conditions": [condition]}});
+    let plan = decide(&Observed { tags: Ok(Vec::new()), ..observed(policy, json!({})) });
+    assert_eq!(words(plan), expected);
 }
 
 #[rstest]

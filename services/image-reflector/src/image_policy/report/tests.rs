@@ -48,13 +48,21 @@ fn a_new_selection_moves_the_old_one_aside_and_is_told() {
     assert_eq!((outcome.events[0].severity, outcome.next), (Severity::Info, Next::Interval(Duration::ZERO)));
 }
 
-/// Early timers would each cost a run and an event.
-#[test]
-fn intervals_have_no_jitter() {
+/// Early timers would each cost a run and an event: intervals have no jitter.
+#[rstest]
+#[case("Always", 60, Next::After(Duration::from_secs(60)))]
+#[case("Always", 0, Next::After(Duration::from_secs(600)))]
+#[case("IfNotPresent", 60, Next::Interval(Duration::ZERO))]
+fn digests_are_looked_up_at_intervals(
+    #[case] reflection: &str,
+    #[case] seconds: u64,
+    #[case] expected: Next,
+) {
     let mut before = policy(json!({}));
-    before.spec.interval = Some(Duration::from_secs(60).into());
+    before.spec.digest_reflection_policy = Some(reflection.to_owned());
+    before.spec.interval = Some(Duration::from_secs(seconds).into());
     let outcome = selected(&before, &Writer::of(&before, jiff::Timestamp::UNIX_EPOCH), reference("2", ""));
-    assert_eq!(outcome.next, Next::After(Duration::from_secs(60)));
+    assert_eq!(outcome.next, expected);
 }
 
 #[test]

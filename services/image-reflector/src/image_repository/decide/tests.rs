@@ -71,6 +71,9 @@ fn words(plan: Plan) -> String {
     "ImageURLInvalid: image 'oci://x' should not include URL scheme; remove 'oci://'")]
 #[case::gate(json!({"spec": {"provider": "aws", "serviceAccountName": "x"}}),
     "FeatureGateDisabled: to use spec.serviceAccountName for provider authentication please enable the ObjectLevelWorkloadIdentity feature gate in the controller")]
+#[case::gate_before_the_name(json!({"spec": {"image": "oci://x", "provider": "aws", "serviceAccountName": "x"}}),
+    "FeatureGateDisabled: to use spec.serviceAccountName for provider authentication please enable the ObjectLevelWorkloadIdentity feature gate in the controller")]
+#[case::empty_account(json!({"spec": {"provider": "aws", "serviceAccountName": ""}}), "keep 50m0s")]
 fn a_scan_is_due_by_the_first_rule_that_holds(#[case] change: Value, #[case] expected: &str) {
     assert_eq!(words(decide(&observed(change))), expected);
 }
