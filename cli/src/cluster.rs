@@ -1,7 +1,7 @@
 //! The requests that the verbs make, each of them within `--timeout`, and the waits, which are watches.
 
 mod listed;
-mod pages;
+mod lists;
 
 use std::future::Future;
 use std::time::Duration;
@@ -18,7 +18,6 @@ use tokio::time::{Instant, timeout_at};
 use weir_runtime::request_reconcile;
 
 use self::listed::{Brief, Listed};
-pub(crate) use self::pages::PAGE;
 use crate::error::Error;
 use crate::kind::{Kind, ready};
 use crate::readiness::Wait;
@@ -94,7 +93,7 @@ impl Cluster {
         self.selected(kind, selection, move |Brief(object)| row(object)).await
     }
 
-    async fn selected<T: DeserializeOwned, R: Send + 'static>(
+    async fn selected<T: DeserializeOwned + 'static, R: Send + 'static>(
         &self,
         kind: &'static Kind,
         selection: &Selection,
@@ -106,7 +105,7 @@ impl Cluster {
             label_selector: selection.labels.clone(),
             ..ListParams::default()
         };
-        let listed = self.pages(api.resource_url(), params, row).await?;
+        let listed = self.each(api.resource_url(), params, row).await?;
         listed.map_err(|error| selector_error(kind, selection, error))
     }
 

@@ -12,7 +12,7 @@ use kube::api::{Api, ListParams};
 use kube::runtime::watcher;
 use weir_runtime::args::Switch;
 
-use crate::cluster::{Cluster, PAGE};
+use crate::cluster::Cluster;
 use crate::csv::Record;
 use crate::error::Error;
 use crate::global::Global;
@@ -148,7 +148,7 @@ impl Query {
 
     async fn list(&self, cluster: &Cluster) -> Result<Vec<Event>, Error> {
         let params = ListParams { field_selector: self.fields.clone(), ..ListParams::default() };
-        let listed = cluster.pages(self.api(cluster).resource_url(), params, identity).await?;
+        let listed = cluster.each(self.api(cluster).resource_url(), params, identity).await?;
         listed.map_err(|error| Error::from(error).prefixed("error getting events"))
     }
 
@@ -156,7 +156,6 @@ impl Query {
     fn watch(&self, cluster: &Cluster) -> futures::stream::BoxStream<'static, Result<Event, Error>> {
         let config = watcher::Config {
             field_selector: self.fields.clone(),
-            page_size: Some(PAGE),
             ..watcher::Config::default()
         };
         watcher(self.api(cluster), config)

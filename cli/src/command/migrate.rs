@@ -61,7 +61,7 @@ impl Migrate {
         progress::action("starting migration of custom resources");
         let definitions = builtin::all::<CustomResourceDefinition>(&cluster.client);
         let params = ListParams::default().labels(&format!("{PART_OF_LABEL}=flux"));
-        let listed = cluster.pages(definitions.resource_url(), params, identity::<DynamicObject>).await?;
+        let listed = cluster.each(definitions.resource_url(), params, identity::<DynamicObject>).await?;
         for definition in listed.map_err(|error| Error::from(error).prefixed("failed to list CRDs"))? {
             let name = definition.name_any();
             let failed = || Error::Api(format!("no storage version found for CRD {name}"));
@@ -100,7 +100,7 @@ impl Stored {
     async fn migrate(&self, cluster: &Cluster) -> Result<(), Error> {
         let all: Api<DynamicObject> = Api::all_with(cluster.client.clone(), &self.resource);
         let listed =
-            cluster.pages(all.resource_url(), ListParams::default(), identity::<DynamicObject>).await?;
+            cluster.each(all.resource_url(), ListParams::default(), identity::<DynamicObject>).await?;
         let failed = format!("failed to list resources for CRD {}", self.name);
         for object in listed.map_err(|error| Error::from(error).prefixed(&failed))? {
             self.write(cluster, &object).await?;

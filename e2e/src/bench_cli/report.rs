@@ -35,7 +35,7 @@ pub(super) fn section(all: &[Measured], lists_alone: Duration, options: &Options
     }
     writeln!(
         text,
-        "\nThe lists of `get all -A` take {:.1} ms alone, over connections that are open, in the same pages and with nothing read of them.",
+        "\nThe lists of `get all -A` take {:.1} ms alone, over connections that are open and with nothing read of them.",
         lists_alone.as_secs_f64() * 1000.0
     )?;
     Ok(text)

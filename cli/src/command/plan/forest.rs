@@ -117,7 +117,7 @@ impl<'a> Forest<'a> {
     ) -> Result<Self, Error> {
         let all: Api<Kustomization> = Api::all(cluster.client.clone());
         let keyed = |kustomization: Kustomization| (key(&kustomization), kustomization);
-        let live = cluster.pages(all.resource_url(), ListParams::default(), keyed).await??;
+        let live = cluster.each(all.resource_url(), ListParams::default(), keyed).await??;
         let live = live.into_iter().collect();
         let (seen, pending) = (BTreeMap::new(), VecDeque::new());
         let (planned, read) = (Vec::new(), Vec::new());
