@@ -23,8 +23,10 @@ use crate::policy::may_prune;
 use crate::precise::Precise;
 use crate::{Entry, GroupKind, ObjectId, Owner};
 
-/// Field manager of Flux's command, and of ours.
-const COMMAND: &str = "flux";
+/// Field managers whose changes the next regular run puts back, as in Flux. The one of Flux's command, and of ours, writes what is in
+/// the source soon: put back at once, an upgrade would go back and forth. `kubectl rollout restart` put back at once would restart
+/// nothing.
+const LEFT_FOR_NOW: [&str; 2] = ["flux", "kubectl-rollout"];
 
 /// The reason for which an owner should look at its objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -239,7 +241,7 @@ impl Ledger {
         seen.assessment = seen.assessment.or_else(|| before.and_then(|before| before.assessment.clone()));
         let has_drifted = record.settled.is_some_and(|settled| settled.is_changed_to(&seen))
             && before.is_none_or(|before| before.fingerprint != seen.fingerprint)
-            && !is_of_command(meta);
+            && !is_left_for_now(meta);
         let has_status = is_waiting
             && before.is_none_or(|before| status_of(&before.assessment) != status_of(&seen.assessment));
         record.seen = Some(seen);
@@ -356,13 +358,15 @@ pub fn ends_by_itself(id: &ObjectId, spec: Option<&serde_json::Value>) -> bool {
     id.group == "batch" && id.kind == "Job" && lifetime.is_some_and(|lifetime| !lifetime.is_null())
 }
 
-/// Returns true when the last write was one of `flux bootstrap`, `flux install` or ours. Its objects are in the source soon, or are put
-/// back by the next regular run, as in Flux: put back at once, an upgrade would go back and forth.
-fn is_of_command(meta: &ObjectMeta) -> bool {
+/// Returns true when the last write was one of [`LEFT_FOR_NOW`].
+fn is_left_for_now(meta: &ObjectMeta) -> bool {
     let entries = meta.managed_fields.iter().flatten().filter(|entry| entry.subresource.is_none());
     let time = |entry: &ManagedFieldsEntry| entry.time.as_ref().map(|time| time.0);
     let last = entries.clone().map(time).max();
-    entries.filter(|entry| Some(time(entry)) == last).any(|entry| entry.manager.as_deref() == Some(COMMAND))
+    let is_left = |entry: &ManagedFieldsEntry| {
+        entry.manager.as_deref().is_some_and(|manager| LEFT_FOR_NOW.contains(&manager))
+    };
+    entries.filter(|entry| Some(time(entry)) == last).any(is_left)
 }
 
 fn status_of(assessment: &Option<Assessment>) -> Option<Status> {

@@ -34,13 +34,17 @@ pub(crate) fn normalize(manifest: &mut Manifest) {
         object.shift_remove("status");
     }
     if undeclared::has_type(&group) {
-        value.get_mut("spec").into_iter().for_each(drop_nulls);
+        for field in ["spec", "webhooks"] {
+            value.get_mut(field).into_iter().for_each(drop_nulls);
+        }
         drop_unset(value, &group, &kind);
     }
     match (group.as_str(), kind.as_str()) {
         ("", "Secret") => merge_string_data(value),
         ("", "Service") => default_protocols(value.pointer_mut("/spec")),
+        ("", "ServiceAccount") => drop_empty_secrets(value),
         ("apiextensions.k8s.io", "CustomResourceDefinition") => drop_broken_ca_bundle(value),
+        ("admissionregistration.k8s.io", _) => drop_empty_ca_bundles(value),
         _ => default_container_protocols(value, &group, &kind),
     }
 }
@@ -143,6 +147,28 @@ fn drop_broken_ca_bundle(definition: &mut Value) {
     }
 }
 
+/// Empty lists of Secrets are none, as in Flux: applied, they would take away those that a controller has added.
+fn drop_empty_secrets(account: &mut Value) {
+    let Some(account) = account.as_object_mut() else { return };
+    for field in ["secrets", "imagePullSecrets"] {
+        let is_empty = |list: &Value| list.is_null() || list.as_array().is_some_and(Vec::is_empty);
+        if account.get(field).is_some_and(is_empty) {
+            account.shift_remove(field);
+        }
+    }
+}
+
+/// An empty bundle of a webhook is none, as in Flux: applied, it would take away the one that an injector has filled in.
+fn drop_empty_ca_bundles(configuration: &mut Value) {
+    let webhooks = configuration.get_mut("webhooks").and_then(Value::as_array_mut);
+    let configs = webhooks.into_iter().flatten().filter_map(|webhook| webhook.get_mut("clientConfig"));
+    for config in configs.filter_map(Value::as_object_mut) {
+        if config.get("caBundle").and_then(Value::as_str) == Some("") {
+            config.shift_remove("caBundle");
+        }
+    }
+}
+
 /// Returns true for PEM text with a certificate in it that can be read.
 fn has_certificate(pem: &[u8]) -> bool {
     Pem::iter_from_buffer(pem)
@@ -186,6 +212,11 @@ mod tests {
     #[case(("apps/v1", "Deployment"), json!({"spec": {"strategy": {"type": "Recreate", "rollingUpdate": null}}}), json!({"spec": {"strategy": {"type": "Recreate", "rollingUpdate": null}}}))]
     #[case(("example.com/v1", "App"), json!({"spec": {"replicas": null}}), json!({"spec": {"replicas": null}}))]
     #[case(("v1", "PersistentVolumeClaim"), json!({"spec": {"volumeName": "", "storageClassName": ""}}), json!({"spec": {"storageClassName": ""}}))]
+    #[case(("v1", "ServiceAccount"), json!({"secrets": [{"name": "a"}], "imagePullSecrets": []}), json!({"secrets": [{"name": "a"}]}))]
+    #[case(("v1", "ServiceAccount"), json!({"secrets": [], "imagePullSecrets": null}), json!({}))]
+    #[case(("admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration"),
+        json!({"webhooks": [{"clientConfig": {"caBundle": ""}}, {"clientConfig": {"caBundle": null}}, {"clientConfig": {"caBundle": "Cg=="}}, "odd"]}),
+        json!({"webhooks": [{"clientConfig": {}}, {"clientConfig": {}}, {"clientConfig": {"caBundle": "Cg=="}}, "odd"]}))]
     #[case(("v1", "Service"), json!({"spec": {"clusterIP": "None"}}), json!({"spec": {"clusterIP": "None"}}))]
     #[case(("v1", "Pod"), json!({"spec": "odd"}), json!({"spec": "odd"}))]
     fn normalization(#[case] kind: (&str, &str), #[case] rest: Value, #[case] expected: Value) {

@@ -64,9 +64,12 @@ fn settled_object_is_proved_until_our_fields_change() {
     assert_eq!(*notices.lock(), [("app".to_owned(), Notice::Drift)]);
 }
 
-/// An upgrade by `flux bootstrap` is in the source soon. Whoever writes after it is as others.
-#[test]
-fn writes_of_the_command_are_left_to_the_next_run() {
+/// An upgrade by `flux bootstrap` is in the source soon, and Pods that `kubectl rollout restart` starts would end at once. Anybody who
+/// writes after them is as others.
+#[rstest]
+#[case("flux")]
+#[case("kubectl-rollout")]
+fn writes_of_some_are_left_to_the_next_run(#[case] left: &str) {
     let (ledger, notices) = ledger();
     ledger.settle(&owner("app"), &id(), Some(1), &object("5", "a", Value::Null));
     let written = |version: &str, own: &str, manager: &str, time: &str| {
@@ -78,11 +81,11 @@ fn writes_of_the_command_are_left_to_the_next_run() {
             serde_json::from_value(entry).unwrap()
         };
         entries.push(entry(manager, time, None));
-        entries.push(entry("flux", "2026-01-01T00:00:00Z", None));
+        entries.push(entry(left, "2026-01-01T00:00:00Z", None));
         entries.push(entry("kube-controller-manager", "2026-01-03T00:00:00Z", Some("status")));
         object
     };
-    let command = written("6", "b", "flux", "2026-01-02T00:00:00Z");
+    let command = written("6", "b", left, "2026-01-02T00:00:00Z");
     ledger.saw(&id(), &command.metadata, Some(&command));
     assert!(!ledger.proves(&owner("app"), &entries()), "the next run looks at it");
     assert_eq!(*notices.lock(), []);

@@ -1,5 +1,9 @@
 //! Others that have a hand in the same objects: fields that are left to them, owners before, managers of other versions.
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use k8s_openapi::api::admissionregistration::v1::ValidatingWebhookConfiguration;
+use kube::Api;
 use kube::api::{DynamicObject, Patch, PatchParams};
 use serde_json::{Value, json};
 use weir_ssa::{IgnoreRules, Owner, Settings};
@@ -144,4 +148,39 @@ async fn managers_of_another_version_are_migrated() {
     assert!(versions().await.iter().all(|version| *version == format!("{group}/v1")));
     let again = world.apply_with(&[gear("v1", "1")], &settings).await.unwrap();
     assert_eq!(again.changed_lines(), "");
+}
+
+/// KS-SSA-3: Go's types, which Flux reads built-in kinds into, leave empty fields out.
+#[tokio::test(flavor = "multi_thread")]
+async fn empty_fields_do_not_take_away_what_others_fill_in() {
+    let world = World::new().await;
+    let webhook = |seconds: u32| {
+        let config = json!({"caBundle": "", "service": {"name": "x", "namespace": world.ns}});
+        let rule = json!({"apiGroups": ["no.such"], "apiVersions": ["v1"], "resources": ["x"], "operations": ["CREATE"]});
+        let webhook = json!({"name": "a.example.com", "sideEffects": "None", "admissionReviewVersions": ["v1"],
+            "timeoutSeconds": seconds, "rules": [rule], "clientConfig": config});
+        json!({"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration",
+            "metadata": {"name": world.ns}, "webhooks": [webhook]})
+    };
+    let account = |label: &str| {
+        let metadata = json!({"name": "a", "namespace": world.ns, "labels": {"x": label}});
+        json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata, "imagePullSecrets": []})
+    };
+    world.apply(&[webhook(5), account("1")]).await.unwrap();
+    let webhooks: Api<ValidatingWebhookConfiguration> = Api::all(world.plane.client().unwrap());
+    let accounts = world.api("v1", "ServiceAccount").await;
+    let certificate = rcgen::generate_simple_self_signed(["a".to_owned()]).unwrap().cert.pem();
+    let injected =
+        json!([{"name": "a.example.com", "clientConfig": {"caBundle": STANDARD.encode(certificate)}}]);
+    let other = PatchParams::apply("injector");
+    webhooks.patch(&world.ns, &other, &Patch::Strategic(json!({"webhooks": injected}))).await.unwrap();
+    let added = Patch::Merge(json!({"imagePullSecrets": [{"name": "pull"}]}));
+    accounts.patch("a", &other, &added).await.unwrap();
+
+    world.apply(&[webhook(6), account("2")]).await.unwrap();
+    let live = webhooks.get(&world.ns).await.unwrap().webhooks.unwrap().remove(0);
+    assert_eq!((live.timeout_seconds, live.client_config.ca_bundle.is_some()), (Some(6), true));
+    let live = accounts.get("a").await.unwrap();
+    assert_eq!(live.data["imagePullSecrets"], json!([{"name": "pull"}]));
+    webhooks.delete(&world.ns, &Default::default()).await.unwrap();
 }

@@ -117,6 +117,38 @@ async fn toolkit_objects_are_put_back_by_the_next_run_and_not_at_once() {
     assert_eq!(url, "https://git.example.com/old");
 }
 
+/// Put back at once, a restart would restart nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_restart_by_kubectl_is_put_back_by_the_next_run_and_not_at_once() {
+    let world = World::new().await;
+    world.source("src", 1, &[("web.yaml", &deployment("web", 0))]).await;
+    world.source("other", 1, &[("web.yaml", &deployment("other", 0))]).await;
+    world.kustomization("app", json!({})).await;
+    world.kustomization("other", json!({"sourceRef": {"kind": "GitRepository", "name": "other"}})).await;
+    world.ready("app").await;
+    world.ready("other").await;
+    let deployments = world.api("apps/v1", "Deployment").await;
+    let annotated = json!({"kubectl.kubernetes.io/restartedAt": "2026-01-02T03:04:05Z"});
+    let restart =
+        Patch::Strategic(json!({"spec": {"template": {"metadata": {"annotations": annotated.clone()}}}}));
+    deployments.patch("web", &PatchParams::apply("kubectl-rollout"), &restart).await.unwrap();
+
+    // A later change by anybody else is corrected, so that the earlier one has been seen too.
+    deployments.patch("other", &PatchParams::apply("kubectl-edit"), &restart).await.unwrap();
+    let annotations = "/spec/template/metadata/annotations";
+    weir_testkit::wait_for(&deployments, "other", "the edit is reverted", PATIENCE, |found| {
+        found.is_some_and(|found| found.data.pointer(annotations).is_none())
+    })
+    .await
+    .unwrap();
+    let live = deployments.get("web").await.unwrap();
+    assert_eq!(live.data.pointer(annotations), Some(&annotated));
+
+    world.requested("app").await;
+    let live = deployments.get("web").await.unwrap();
+    assert_eq!(live.data.pointer(annotations), None);
+}
+
 const SHORT_JOB: &str = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: once}\nspec:\n  ttlSecondsAfterFinished: 60\n  \
                          template: {spec: {restartPolicy: Never, containers: [{name: c, image: x}]}}\n";
 
