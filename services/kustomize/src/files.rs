@@ -12,7 +12,8 @@ use weir_kustomize::{DirEntry, FileKind, FileSystem, FsError, RelPath, Stop};
 /// Unpacked files. Most of them are on disk; what is read is in memory.
 #[derive(Debug)]
 pub struct ArtifactFiles {
-    spans: BTreeMap<Path, Span>,
+    /// Where each file lies; nothing of a directory.
+    entries: BTreeMap<Path, Option<Span>>,
     stack: FileStack,
 }
 
@@ -36,8 +37,12 @@ impl ArtifactFiles {
     /// Files, by where each of them lies.
     #[must_use]
     pub fn new(spans: BTreeMap<weir_artifact::RelPath, Span>, stack: FileStack) -> Self {
-        let spans = spans.into_iter().map(|(path, span)| (Path(path.as_str().to_owned()), span));
-        Self { spans: spans.collect(), stack }
+        let of = |path: &weir_artifact::RelPath| Path(path.as_str().to_owned());
+        // A directory without files is there too: nothing is applied of it.
+        let directories = stack.directories().map(|path| (of(path), None));
+        let files = spans.into_iter().map(|(path, span)| (of(&path), Some(span)));
+        let entries = directories.chain(files).collect();
+        Self { entries, stack }
     }
 
     /// Bytes of all files.
@@ -45,11 +50,15 @@ impl ArtifactFiles {
         self.stack.size()
     }
 
-    /// The first path at or behind `from`, without the prefix, if it has it.
-    fn next_below(&self, prefix: &str, from: String) -> Option<&str> {
-        let (next, _) = self.spans.range(Path(from)..).next()?;
-        next.0.strip_prefix(prefix)
+    /// The first path at or behind `from`, without the prefix, if it has it, and what it leads to.
+    fn next_below(&self, prefix: &str, from: String) -> Option<(&str, FileKind)> {
+        let (next, span) = self.entries.range(Path(from)..).next()?;
+        Some((next.0.strip_prefix(prefix)?, kind_of(*span)))
     }
+}
+
+fn kind_of(span: Option<Span>) -> FileKind {
+    span.map_or(FileKind::Directory, |_| FileKind::File)
 }
 
 /// With what the paths below a directory begin.
@@ -59,7 +68,7 @@ fn prefix(directory: &RelPath) -> String {
 
 impl FileSystem for ArtifactFiles {
     fn read(&self, path: &RelPath, limit: u64) -> Result<Vec<u8>, FsError> {
-        let Some(span) = self.spans.get(&Path(path.as_str().to_owned())) else {
+        let Some(Some(span)) = self.entries.get(&Path(path.as_str().to_owned())) else {
             self.resolve(path)?;
             return Err(FsError::IsDirectory { path: path.clone() });
         };
@@ -70,8 +79,8 @@ impl FileSystem for ArtifactFiles {
     }
 
     fn resolve(&self, path: &RelPath) -> Result<(RelPath, FileKind), FsError> {
-        if self.spans.contains_key(&Path(path.as_str().to_owned())) {
-            return Ok((path.clone(), FileKind::File));
+        if let Some(span) = self.entries.get(&Path(path.as_str().to_owned())) {
+            return Ok((path.clone(), kind_of(*span)));
         }
         if *path == RelPath::root() || self.next_below(&prefix(path), prefix(path)).is_some() {
             return Ok((path.clone(), FileKind::Directory));
@@ -86,10 +95,10 @@ impl FileSystem for ArtifactFiles {
         let prefix = prefix(path);
         let mut entries = Vec::new();
         let mut from = prefix.clone();
-        while let Some(below) = self.next_below(&prefix, from) {
+        while let Some((below, kind)) = self.next_below(&prefix, from) {
             let (name, kind) = match below.split_once('/') {
                 Some((directory, _)) => (directory, FileKind::Directory),
-                None => (below, FileKind::File),
+                None => (below, kind),
             };
             // No name holds this character, so that this stands behind all that is below the name.
             from = format!("{prefix}{name}\0");
@@ -174,9 +183,14 @@ pub(crate) mod tests {
             tar::Builder::new(flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast()));
         for path in paths {
             let mut header = tar::Header::new_gnu();
-            header.set_size(path.len() as u64);
             header.set_mode(0o644);
-            tar.append_data(&mut header, path, path.as_bytes()).unwrap();
+            // The path of a directory ends with a slash.
+            let content: &[u8] = if path.ends_with('/') { &[] } else { path.as_bytes() };
+            if content.is_empty() {
+                header.set_entry_type(tar::EntryType::Directory);
+            }
+            header.set_size(content.len() as u64);
+            tar.append_data(&mut header, path, content).unwrap();
         }
         let archive = tar.into_inner().unwrap().finish().unwrap();
         let (spans, stack) = Untar::new(Limits::default()).to_stack(archive.as_slice(), 20).unwrap();
@@ -199,6 +213,23 @@ pub(crate) mod tests {
             assert_eq!(files.resolve(&place).ok(), memory.resolve(&place).ok(), "{place}");
             assert_eq!(files.read(&place, 100).ok(), memory.read(&place, 100).ok(), "{place}");
         }
+    }
+
+    /// Sources leave files out, and so directories without any: a path that names one is there, and empty.
+    #[test]
+    fn directories_without_files_are_there() {
+        let files = files(&["a/b.yaml", "a/none/", "empty/", "empty/below/", "empty.yaml"]);
+        let names = |place: &str| {
+            let entries = files.list(&path(place)).unwrap();
+            entries.into_iter().map(|entry| (entry.name, entry.kind)).collect::<Vec<_>>()
+        };
+        let (directory, file) = (|name: &str| (name.to_owned(), FileKind::Directory), FileKind::File);
+        assert_eq!(names(""), [directory("a"), directory("empty"), ("empty.yaml".to_owned(), file)]);
+        assert_eq!(names("a"), [("b.yaml".to_owned(), file), directory("none")]);
+        assert_eq!(names("empty"), [directory("below")]);
+        assert_eq!((names("empty/below"), names("a/none")), (vec![], vec![]));
+        assert!(matches!(files.read(&path("empty"), 9), Err(FsError::IsDirectory { .. })));
+        assert!(matches!(files.list(&path("empty/no")), Err(FsError::NotFound { .. })));
     }
 
     /// STO 14.6: what no build may read takes no room.

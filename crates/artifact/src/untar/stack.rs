@@ -1,7 +1,7 @@
 //! The files of an archive one behind the other, and where each of them lies: they may be far larger together than what
 //! anyone reads of them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::os::unix::fs::FileExt;
@@ -37,6 +37,7 @@ pub struct Span {
 pub struct FileStack {
     content: Content,
     size: u64,
+    directories: BTreeSet<RelPath>,
 }
 
 #[derive(Debug)]
@@ -58,10 +59,12 @@ impl FileStack {
     ) -> io::Result<(BTreeMap<RelPath, Span>, Self)> {
         let mut sink = StackSink::new(largest);
         walk(tree, |path, kind| {
-            let TreeKind::File { executable } = kind else { return Ok(()) };
             if !keep(path) {
                 return Ok(());
             }
+            let TreeKind::File { executable } = kind else {
+                return sink.directory(path).map_err(io::Error::other);
+            };
             let mut file = tree.open(path)?;
             // Nothing of a file that is not kept needs to be read.
             let content: &mut dyn io::Read =
@@ -75,6 +78,11 @@ impl FileStack {
     #[must_use]
     pub fn size(&self) -> u64 {
         self.size
+    }
+
+    /// Directories that the archive names; some of them may be empty.
+    pub fn directories(&self) -> impl Iterator<Item = &RelPath> {
+        self.directories.iter()
     }
 
     /// Reads one file; blocks.
@@ -101,6 +109,7 @@ impl FileStack {
 /// Fills a [`FileStack`].
 pub(super) struct StackSink {
     spans: BTreeMap<RelPath, Span>,
+    directories: BTreeSet<RelPath>,
     index_bytes: u64,
     file: SpooledTempFile,
     size: u64,
@@ -113,7 +122,18 @@ impl StackSink {
     pub(super) fn new(largest: u64) -> Self {
         let file = SpooledTempFile::new(IN_MEMORY_BYTES);
         let room = Room::for_temporary_files();
-        Self { spans: BTreeMap::new(), index_bytes: 0, file, size: 0, largest, room }
+        let (spans, directories) = (BTreeMap::new(), BTreeSet::new());
+        Self { spans, directories, index_bytes: 0, file, size: 0, largest, room }
+    }
+
+    /// Counts a name that is kept.
+    fn index(&mut self, path: &RelPath) -> Result<(), UntarError> {
+        self.index_bytes += ENTRY_BYTES + path.as_str().len() as u64;
+        if self.index_bytes > MAX_INDEX_BYTES {
+            Err(UntarError::Index { limit: MAX_INDEX_BYTES })
+        } else {
+            Ok(())
+        }
     }
 
     pub(super) fn finish(self) -> (BTreeMap<RelPath, Span>, FileStack) {
@@ -121,12 +141,14 @@ impl StackSink {
             SpooledData::InMemory(bytes) => Content::Memory(bytes.into_inner()),
             SpooledData::OnDisk(file) => Content::Disk(file),
         };
-        (self.spans, FileStack { content, size: self.size })
+        (self.spans, FileStack { content, size: self.size, directories: self.directories })
     }
 }
 
 impl Sink for StackSink {
-    fn directory(&mut self, _path: &RelPath) -> Result<(), UntarError> {
+    fn directory(&mut self, path: &RelPath) -> Result<(), UntarError> {
+        self.index(path)?;
+        self.directories.insert(path.clone());
         Ok(())
     }
 
@@ -138,10 +160,7 @@ impl Sink for StackSink {
         content: &mut dyn Read,
     ) -> Result<(), UntarError> {
         let failed = |source| UntarError::Write { name: path.to_string(), source };
-        self.index_bytes += ENTRY_BYTES + path.as_str().len() as u64;
-        if self.index_bytes > MAX_INDEX_BYTES {
-            return Err(UntarError::Index { limit: MAX_INDEX_BYTES });
-        }
+        self.index(path)?;
         if size > self.largest {
             self.spans.insert(path.clone(), Span { start: None, length: size });
             // The archive is read to its end, or its checksum would not be known.
@@ -168,7 +187,9 @@ mod tests {
     #[test]
     fn a_tree_is_read_without_what_is_not_wanted() {
         let folder = tempfile::tempdir().unwrap();
-        std::fs::create_dir(folder.path().join("a")).unwrap();
+        for name in ["a", "empty"] {
+            std::fs::create_dir(folder.path().join(name)).unwrap();
+        }
         for (name, text) in [("a/b", "one"), ("a/large", "more than four"), ("c", "two"), ("d", "not")] {
             std::fs::write(folder.path().join(name), text).unwrap();
         }
@@ -176,6 +197,7 @@ mod tests {
         let (spans, stack) = FileStack::of_tree(&tree, &|path| path.as_str() != "d", 4).unwrap();
         let names: Vec<&str> = spans.keys().map(RelPath::as_str).collect();
         assert_eq!(names, ["a/b", "a/large", "c"]);
+        assert_eq!(stack.directories().map(RelPath::as_str).collect::<Vec<_>>(), ["a", "empty"]);
         let read = |name: &str| stack.read(spans[&RelPath::parse(name).unwrap()]);
         assert_eq!((read("a/b").unwrap(), read("c").unwrap()), (b"one".to_vec(), b"two".to_vec()));
         assert_eq!(read("a/large").unwrap_err().kind(), io::ErrorKind::FileTooLarge);

@@ -92,6 +92,11 @@ fn in_between(object: &Kustomization) -> Next {
     Next::Unchanged(object.spec.interval.to_std())
 }
 
+/// The next run of a failure. An interval of zero is none, as for runs that succeed: else one run would follow the other at once.
+fn after(interval: Duration) -> Next {
+    if interval.is_zero() { Next::Interval(interval) } else { Next::After(interval) }
+}
+
 /// The table of failures: requeue, event and conditions of each class (KS 2, KS-EVT-6).
 fn refused(
     mut draft: Draft<'_>,
@@ -99,7 +104,7 @@ fn refused(
     attempt: Option<&Attempt>,
     failure: &Failure,
 ) -> Outcome<Kustomization> {
-    let retry = draft.retry_interval();
+    let retry = after(draft.retry_interval());
     let soon = settings.requeue_dependency;
     let was_told = draft.says(failure);
     match failure.class {
@@ -114,7 +119,7 @@ fn refused(
         }
         Class::Absent => {
             draft.not_ready(failure);
-            draft.outcome(Next::After(retry)).info(failure.message.clone())
+            draft.outcome(retry).info(failure.message.clone())
         }
         Class::Pending => {
             match attempt {
@@ -138,7 +143,7 @@ fn refused(
         Class::Retry => {
             draft.not_ready(failure);
             draft.tell(EventDraft::error(failure.reason, failure.message.clone()), attempt);
-            draft.outcome(Next::After(retry)).error(failure.message.clone())
+            draft.outcome(retry).error(failure.message.clone())
         }
     }
 }
@@ -150,10 +155,10 @@ fn failed(
     failure: &Failure,
 ) -> Outcome<Kustomization> {
     draft.keep_inventory(attempt);
-    let next = match failure.class {
-        Class::Retry if attempt.is_overtaken => Duration::ZERO,
-        Class::Retry => draft.retry_interval(),
-        Class::Again(pause) => pause,
+    let (pause, next) = match failure.class {
+        Class::Retry if attempt.is_overtaken => (Duration::ZERO, Next::After(Duration::ZERO)),
+        Class::Retry => (draft.retry_interval(), after(draft.retry_interval())),
+        Class::Again(pause) => (pause, Next::After(pause)),
         _ => return refused(draft, settings, Some(attempt), failure),
     };
     let message = match failure.reason {
@@ -181,10 +186,10 @@ fn failed(
     if is_final {
         draft.tell(EventDraft::error(failure.reason, message), attempt);
     }
-    let retry = weir_api::Duration::from(next);
+    let retry = weir_api::Duration::from(pause);
     let took = text(attempt.started.elapsed());
     let line = format!("Reconciliation failed after {took}, next try in {retry}: {}", failure.message);
-    draft.outcome(Next::After(next)).error(line)
+    draft.outcome(next).error(line)
 }
 
 /// KS-HC-31: the next run follows at once.

@@ -43,6 +43,17 @@ async fn an_external_artifact_that_is_not_what_its_digest_says_is_refused() {
     assert!(world.config_map("settings").await.is_none());
 }
 
+/// Sources leave files out, a `.gitignore` for example, and so directories without any.
+#[tokio::test]
+async fn a_path_to_a_directory_without_files_applies_nothing() {
+    let world = World::new().await;
+    let revision = world.source("src", 1, &[("cm.yaml", &cm("settings", "1")), ("none/", "")]).await;
+    world.kustomization("app", json!({"path": "./none"})).await;
+    let applied = world.applied("app", &revision).await;
+    assert_eq!(applied.data["status"]["inventory"]["entries"], json!([]));
+    assert!(world.config_map("settings").await.is_none());
+}
+
 /// KS-SRC-8: what the API server says now counts, not what a watch has said.
 #[tokio::test(flavor = "multi_thread")]
 async fn sources_are_read_from_the_api_server_if_asked_for() {

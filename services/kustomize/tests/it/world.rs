@@ -322,12 +322,16 @@ pub(crate) fn deployment(name: &str, replicas: u32) -> String {
     )
 }
 
+/// Files, and directories, whose paths end with a slash.
 pub(crate) fn archive(content: &[(&str, &[u8])]) -> Vec<u8> {
     let mut tar = tar::Builder::new(Vec::new());
     for (path, bytes) in content {
         let mut header = tar::Header::new_gnu();
         header.set_size(bytes.len() as u64);
         header.set_mode(0o644);
+        if path.ends_with('/') {
+            header.set_entry_type(tar::EntryType::Directory);
+        }
         tar.append_data(&mut header, path, *bytes).unwrap();
     }
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
