@@ -1,6 +1,7 @@
 //! The Kubernetes client of a service: named, counted in `rest_client_requests_total` (KS-MET-3), and confined to the
 //! paths that it means.
 
+mod busy;
 mod confined;
 pub mod kubeconfig;
 mod proxy;

@@ -9,12 +9,13 @@ use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use kube::Config;
-use kube::client::retry::RetryPolicy;
 use kube::client::{Body, ClientBuilder, ConfigExt, DynBody};
 use tower::retry::RetryLayer;
 use tower::util::BoxService;
 use tower::{BoxError, ServiceBuilder, ServiceExt};
 use tower_http::decompression::DecompressionLayer;
+
+use super::busy::WhenAsked;
 
 /// Sends requests to one API server.
 pub type Transport = BoxService<http::Request<Body>, Response<Box<DynBody>>, BoxError>;
@@ -57,7 +58,7 @@ pub fn over(config: &Config, https: HttpsConnector<HttpConnector>) -> kube::Resu
     let service = ServiceBuilder::new()
         .layer(config.base_uri_layer())
         .layer(DecompressionLayer::new().gzip(!config.disable_compression))
-        .option_layer(config.default_retry.then(|| RetryLayer::new(RetryPolicy::server_retry())))
+        .option_layer(config.default_retry.then(|| RetryLayer::new(WhenAsked::default())))
         .option_layer(config.auth_layer()?)
         .layer(config.extra_headers_layer()?)
         .map_err(BoxError::from)

@@ -241,7 +241,7 @@ fn versions_are_in_the_root_manifest_only() {
 }
 
 /// Waits between two tries of one request, or for something that no watch tells of, unless it says otherwise.
-const SLEEPS: [&str; 21] = [
+const SLEEPS: [&str; 22] = [
     "cli/src/command/bootstrap/work_tree.rs",
     "cli/src/command/demo/process.rs",
     "cli/src/command/trigger.rs",
@@ -250,6 +250,8 @@ const SLEEPS: [&str; 21] = [
     "crates/bucket/src/send.rs",
     "crates/oci/src/registry/send.rs",
     "crates/runtime/src/cache/watch.rs",
+    // As long as the API server asks for: 10 s at most, ten times.
+    "crates/runtime/src/client/busy.rs",
     "crates/runtime/src/connections.rs",
     "crates/runtime/src/controller/progress.rs",
     "crates/runtime/src/controller/report.rs",
