@@ -57,6 +57,13 @@ impl Global {
         self.namespace_with(kubeconfig.as_ref())
     }
 
+    /// The same flags without `--token`, for a command with a flag of that name for something else, as in Flux.
+    pub(crate) fn without_token(&self) -> Self {
+        let mut global = self.clone();
+        global.access.forget_token();
+        global
+    }
+
     fn follows_context(&self) -> bool {
         self.ns_follows_kube_context || environment::variable("NS_FOLLOWS_KUBE_CONTEXT").is_some()
     }

@@ -116,6 +116,11 @@ impl ClusterFlags {
         drop_empty_secret(token);
     }
 
+    /// Takes the bearer token for the API server away.
+    pub(super) fn forget_token(&mut self) {
+        self.token = None;
+    }
+
     /// The kubeconfig; `None` where there is none and the Pod's service account may be used instead.
     pub(crate) fn kubeconfig(&self) -> Result<Option<Kubeconfig>, Error> {
         let mut found = match &self.kubeconfig {

@@ -153,6 +153,21 @@ async fn a_secret_keeps_the_entries_that_are_not_given() {
     insta::assert_snapshot!(format!("{transcript}{keys:?} {labels:?}"));
 }
 
+/// The flag of the receiver's token has the name of the one with the user's.
+#[tokio::test]
+async fn the_token_of_a_receiver_is_not_shown_to_the_api_server() {
+    let world = World::new("create-hook").await;
+    let line = "create secret receiver hook --type github --hostname h.io --token secret";
+    let transcript = world.weir().transcript(&[line]).await;
+    assert!(
+        transcript.ends_with("2> ► receiver secret 'hook' created in 'create-hook' namespace\n\n"),
+        "{transcript}"
+    );
+    let api: Api<k8s_openapi::api::core::v1::Secret> =
+        Api::namespaced(world.plane.client().unwrap(), &world.namespace);
+    assert_eq!(api.get("hook").await.unwrap().data.unwrap()["token"].0, b"secret");
+}
+
 #[tokio::test]
 async fn a_tenant_is_set_up_and_its_role_changed() {
     let world = World::new("create-tenant").await;

@@ -83,7 +83,12 @@ impl Command {
         if let Some(key) = &draft.public_key {
             progress::generating(&format!("deploy key: {}", key.trim_end()));
         }
-        draft.apply(&global.cluster().await?).await?;
+        // The token of a receiver opens its webhook, not the API server.
+        let cluster = match self.recipe.word {
+            "receiver" => global.without_token().cluster().await?,
+            _ => global.cluster().await?,
+        };
+        draft.apply(&cluster).await?;
         let human = self.recipe.human;
         progress::action(&format!("{human} secret '{name}' created in '{namespace}' namespace"));
         Ok(())
