@@ -103,13 +103,12 @@ impl GitAccess {
         if let Some(timeout) = spec.timeout {
             remote.timeout = timeout.to_std();
         }
-        let login = GitLogin::of(provider, place, secret.map(|secret| &secret.data))?;
-        if matches!(login, GitLogin::Secret) {
-            remote.credentials = Credentials::from_secret(&remote.url, data)?;
-        }
+        // Also with a provider, as in Flux: it logs in over HTTP alone, and the address of SSH wants its key.
+        remote.credentials = Credentials::from_secret(&remote.url, data)?;
         if rules.refuses_locked_keys && is_locked(&remote.credentials) {
             return Err(GitAccessError::LockedKey(place.clone()));
         }
+        let login = GitLogin::of(provider, place, secret.map(|secret| &secret.data))?;
         // Certificates are for the server, the proxy on the way or the API of GitHub. Else the Secret may hold anything. Half of
         // a client certificate counts as none.
         let speaks_tls =
@@ -134,15 +133,23 @@ impl GitAccess {
         let Self { remote, login } = self;
         let caller = caller::<K>(key, account, &remote.http, remote.timeout);
         let Some(issued) = logins.git(login, &caller, &remote.url).await? else { return Ok(()) };
-        remote.credentials = match &issued.credentials {
-            Issued::Basic { username, password } => {
-                Credentials::Basic { username: username.clone(), password: password.clone() }
-            }
-            Issued::Bearer(token) => Credentials::Bearer(token.clone()),
-            Issued::Aws { .. } | Issued::Cluster { .. } => Credentials::None,
-        };
+        replace(&mut remote.credentials, &issued.credentials);
         Ok(())
     }
+}
+
+/// Replaces the credentials of a Secret by those of a provider, which no server takes over SSH.
+fn replace(credentials: &mut Credentials, issued: &Issued) {
+    if matches!(credentials, Credentials::Ssh(_)) {
+        return;
+    }
+    *credentials = match issued {
+        Issued::Basic { username, password } => {
+            Credentials::Basic { username: username.clone(), password: password.clone() }
+        }
+        Issued::Bearer(token) => Credentials::Bearer(token.clone()),
+        Issued::Aws { .. } | Issued::Cluster { .. } => Credentials::None,
+    };
 }
 
 fn is_locked(credentials: &Credentials) -> bool {

@@ -8,29 +8,38 @@ use url::Url;
 /// # Errors
 /// When Go would refuse it, or it has no scheme.
 pub fn parse(text: &str) -> Result<Url, String> {
-    let refuse = |why: String| format!("parse {text:?}: {why}");
-    if text.chars().any(|character| character.is_ascii_control()) {
+    let (whole, fragment) = text.split_once('#').unwrap_or((text, ""));
+    let refuse = |why: String| format!("parse {whole:?}: {why}");
+    if whole.chars().any(|character| character.is_ascii_control()) {
         return Err(refuse("net/url: invalid control character in URL".to_owned()));
     }
-    if let Some(escape) = bad_escape(text) {
+    let before_query = whole.split_once('?').map_or(whole, |(before, _)| before);
+    let rest = before_query.split_once("://").map_or(before_query, |(_, rest)| rest);
+    let (authority, path) = rest.split_at_checked(rest.find('/').unwrap_or(rest.len())).unwrap_or_default();
+    let (user_info, host) = authority.rsplit_once('@').unwrap_or(("", authority));
+    host_fault(host).map_or(Ok(()), |fault| Err(refuse(fault)))?;
+    // Nobody looks at the escapes of a query before it is taken apart.
+    if let Some(escape) = [user_info, host, path].into_iter().find_map(bad_escape) {
         return Err(refuse(format!("invalid URL escape {escape:?}")));
     }
-    let rest = text.split_once("://").map_or(text, |(_, rest)| rest);
-    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
-    if let Some(stranger) = host.chars().find(|character| r" \^`{|}".contains(*character)) {
-        return Err(refuse(format!("invalid character {:?} in host name", stranger.to_string())));
+    if let Some(escape) = bad_escape(fragment) {
+        return Err(format!("parse {text:?}: invalid URL escape {escape:?}"));
     }
+    Url::parse(text).map_err(|error| refuse(error.to_string()))
+}
+
+fn host_fault(host: &str) -> Option<String> {
     let port = match host.strip_prefix('[').map(|inner| inner.split_once(']')) {
-        Some(None) => return Err(refuse("missing ']' in host".to_owned())),
+        Some(None) => return Some("missing ']' in host".to_owned()),
         Some(Some((_, port))) => port,
         None => host.find(':').and_then(|at| host.get(at..)).unwrap_or_default(),
     };
     let digits = port.strip_prefix(':').unwrap_or_default();
     if !port.is_empty() && (!port.starts_with(':') || !digits.bytes().all(|byte| byte.is_ascii_digit())) {
-        return Err(refuse(format!("invalid port {port:?} after host")));
+        return Some(format!("invalid port {port:?} after host"));
     }
-    Url::parse(text).map_err(|error| refuse(error.to_string()))
+    let stranger = host.chars().find(|character| r" \^`{|}".contains(*character))?;
+    Some(format!("invalid character {:?} in host name", stranger.to_string()))
 }
 
 /// Returns the text without `user:password@` and without its query (tokens and signatures stand there), for messages;
@@ -67,6 +76,10 @@ mod tests {
     #[case("http://[::1/a", r#"parse "http://[::1/a": missing ']' in host"#)]
     #[case("http://127.0.0.1/%zz", r#"parse "http://127.0.0.1/%zz": invalid URL escape "%zz""#)]
     #[case("http://h/%", r#"parse "http://h/%": invalid URL escape "%""#)]
+    #[case("http://h/a%2?b=c", r#"parse "http://h/a%2?b=c": invalid URL escape "%2""#)]
+    #[case("http://u:%zz@h/a", r#"parse "http://u:%zz@h/a": invalid URL escape "%zz""#)]
+    #[case("http://h/a#%zz", r#"parse "http://h/a#%zz": invalid URL escape "%zz""#)]
+    #[case("http://h:x/%zz#b", r#"parse "http://h:x/%zz": invalid port ":x" after host"#)]
     #[case("oci://A b/c d", r#"parse "oci://A b/c d": invalid character " " in host name"#)]
     fn refused(#[case] url: &str, #[case] message: &str) {
         assert_eq!(super::parse(url).unwrap_err(), message);
@@ -84,6 +97,7 @@ mod tests {
     #[case("http://user:p%40ss@h:80/a")]
     #[case("ssh://git@[::1]:22/a.git")]
     #[case("https://h/a?b=c%20d")]
+    #[case("https://h/a?sig=a%zz")]
     fn taken(#[case] url: &str) {
         assert!(super::parse(url).is_ok());
     }

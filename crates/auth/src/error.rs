@@ -48,6 +48,9 @@ pub enum LoginError {
         /// The host.
         host: String,
     },
+    /// The provider's Git servers take passwords over TLS alone.
+    #[error("AWS CodeCommit authentication requires an HTTPS Git URL")]
+    CodeCommitScheme,
     /// The provider has no Git servers.
     #[error("provider '{provider}' does not support Git authentication")]
     NoGit {

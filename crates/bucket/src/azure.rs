@@ -123,7 +123,7 @@ impl Azure {
     /// Lists one blob: who may read the blobs may not be allowed to read about the container.
     pub(crate) async fn probe(&self) -> Result<(), Error> {
         let query = [("restype", "container"), ("comp", "list"), ("maxresults", "1")];
-        self.sender.send(|| self.request(None, &query, None)).await.map(drop)
+        self.sender.send(|| self.request(None, &query, None)).await.map(drop).map_err(explained)
     }
 
     pub(crate) async fn page(&self, prefix: &str, next: Option<&str>) -> Result<Page, Error> {
@@ -182,6 +182,20 @@ fn is_azure(url: &Url, suffix: Option<&str>) -> bool {
     let own = suffix.filter(|suffix| !suffix.is_empty());
     DOMAINS.iter().any(|domain| is_below(domain))
         || own.is_some_and(|own| ["blob", "dfs"].iter().any(|kind| is_below(&format!(".{kind}.{own}"))))
+}
+
+/// Signatures for one container are refused for another as if they were wrong, so that nothing says that its name is.
+fn explained(error: Error) -> Error {
+    match error {
+        Error::Refused { status, code, message, retry_after, region } if code == "AuthenticationFailed" => {
+            let message = format!(
+                "the specified bucket name may be incorrect, nonexistent, or the caller might lack sufficient permissions \
+                 to access it: {message}"
+            );
+            Error::Refused { status, code, message, retry_after, region }
+        }
+        error => error,
+    }
 }
 
 fn endpoint(text: &str) -> Result<Url, Error> {

@@ -134,11 +134,12 @@ impl Bucket {
     /// # Errors
     /// Fails when the server does not answer or refuses.
     pub async fn get(&self, object: &Object, limit: u64) -> Result<Option<Download>, Error> {
-        let answer = match self.fetch(object).await {
+        let unpinned = object.unpinned();
+        let (answer, object) = match self.fetch(object).await {
             Err(error) if error.is_changed() && !object.pin.is_empty() => {
-                self.fetch(&object.unpinned()).await
+                (self.fetch(&unpinned).await, &unpinned)
             }
-            answer => answer,
+            answer => (answer, object),
         };
         match answer {
             Ok(response) => Ok(Some(Download::new(response, object, limit))),

@@ -51,6 +51,9 @@ pub struct Download {
 impl Download {
     pub(crate) fn new(response: Response, object: &Object, limit: u64) -> Self {
         let etag = response.headers().get(header::ETAG).and_then(|etag| etag.to_str().ok());
+        // A generation pins what the listing shows; the answer may have an etag of another kind.
+        let is_generation = !object.pin.is_empty() && bare_etag(&object.pin) != object.etag;
+        let etag = etag.filter(|_| !is_generation);
         let etag = etag.map_or_else(|| object.etag.clone(), |etag| bare_etag(etag).to_owned());
         // The listing knows the size of what it was pinned to, should the answer's length be wrong. (What Google pins by
         // generation may come unpacked, and so larger or smaller.)
@@ -109,6 +112,22 @@ impl Download {
 mod tests {
     use rstest::rstest;
 
+    use super::*;
+
+    fn pinned(pin: &str) -> Download {
+        let answer = axum::http::Response::builder().header(header::ETAG, "\"answer\"").body("").unwrap();
+        let object = Object { key: "a".to_owned(), etag: "listed".to_owned(), size: 3, pin: pin.to_owned() };
+        Download::new(answer.into(), &object, 10)
+    }
+
+    #[rstest]
+    #[case::by_generation("1700000000000000", "listed")]
+    #[case::not_at_all("", "answer")]
+    #[case::by_etag("listed", "answer")]
+    fn content_has_the_etag_of_what_it_is(#[case] pin: &str, #[case] expected: &str) {
+        assert_eq!(pinned(pin).etag(), expected);
+    }
+
     #[rstest]
     #[case("\"0x8D4BCC2E4835CD0\"", "0x8D4BCC2E4835CD0")]
     #[case("0x8D4BCC2E4835CD0", "0x8D4BCC2E4835CD0")]
@@ -116,6 +135,6 @@ mod tests {
     #[case("\"d41d8cd98f00b204e9800998ecf8427e-2\"", "d41d8cd98f00b204e9800998ecf8427e-2")]
     #[case("", "")]
     fn etags_are_compared_without_dress(#[case] written: &str, #[case] bare: &str) {
-        assert_eq!(super::bare_etag(written), bare);
+        assert_eq!(bare_etag(written), bare);
     }
 }

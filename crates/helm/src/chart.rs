@@ -40,6 +40,12 @@ pub enum ChartError {
         /// Where it should be.
         path: String,
     },
+    /// A package without description.
+    #[error("no '{CHART_FILE}' found")]
+    NoDescription,
+    /// A chart inside the chart, or a directory, without description.
+    #[error("{CHART_FILE} file is missing")]
+    Undescribed,
     /// There is nothing at a path.
     #[error("stat {path}: no such file or directory")]
     NotFound {
@@ -79,14 +85,23 @@ pub enum ChartError {
     #[error("chart illegally references parent directory")]
     Parent,
     /// A file beside the chart's directory.
-    #[error("chart illegally contains content outside the base directory")]
-    Outside,
+    #[error("chart illegally contains content outside the base directory: {name}")]
+    Outside {
+        /// Its name in the package.
+        name: String,
+    },
     /// Drive letters and other names that are no paths.
     #[error("chart contains illegally named files")]
     Name,
     /// The package has nothing in it.
     #[error("no files in chart archive")]
     Empty,
+    /// The package is none, but for example a page.
+    #[error("{reason}")]
+    NotGzip {
+        /// The fault found.
+        reason: &'static str,
+    },
     /// The package is damaged or hostile.
     #[error("failed to load chart archive: {source}")]
     Archive {
@@ -109,10 +124,35 @@ pub enum ChartError {
         source: Box<Self>,
     },
     /// A pattern that Helm does not know.
-    #[error("double-star (**) syntax is not supported in .helmignore")]
+    #[error("double-star (**) syntax is not supported")]
     DoubleStar,
+    /// The patterns of a directory cannot be used.
+    #[error("cannot load ignore rules for chart: {source}")]
+    Ignore {
+        /// The fault in them.
+        #[source]
+        source: Box<Self>,
+    },
+    /// The files of a directory cannot be had.
+    #[error("failed to load files from {place}: {source}")]
+    Files {
+        /// The directory, from the source's root.
+        place: String,
+        /// The file at fault.
+        #[source]
+        source: Box<Self>,
+    },
+    /// The files of a directory are no chart.
+    #[error("failed to load chart from {place}: {source}")]
+    Directory {
+        /// The directory, from the source's root.
+        place: String,
+        /// The fault in them.
+        #[source]
+        source: Box<Self>,
+    },
     /// `values.yaml` is no mapping.
-    #[error("cannot load {VALUES_FILE}: {source}")]
+    #[error("cannot load {VALUES_FILE}: cannot unmarshal yaml document: {}", source.fault())]
     Values {
         /// The fault in it.
         #[source]
@@ -127,6 +167,14 @@ pub enum ChartError {
         #[source]
         source: io::Error,
     },
+}
+
+impl ChartError {
+    /// Returns true when the description can be read, and is that of no chart.
+    #[must_use]
+    pub fn is_invalid(&self) -> bool {
+        matches!(self, Self::Metadata(error) if !matches!(error, MetadataError::Syntax { .. }))
+    }
 }
 
 /// Files by their path in the chart.
@@ -151,7 +199,10 @@ impl Chart {
     /// # Errors
     /// When it is damaged, hostile, beyond the limits, or no chart.
     pub fn from_archive(archive: &[u8], limits: &Limits) -> Result<Self, ChartError> {
-        Self::from_archive_at(archive, limits, 0)
+        Self::from_archive_at(archive, limits, 0).map_err(|error| match error {
+            ChartError::Undescribed => ChartError::NoDescription,
+            error => error,
+        })
     }
 
     fn from_archive_at(archive: &[u8], limits: &Limits, level: usize) -> Result<Self, ChartError> {
@@ -163,20 +214,10 @@ impl Chart {
         if level > MAX_NESTING {
             return Err(ChartError::Nesting);
         }
-        let chart_file = take(&mut files, CHART_FILE)
-            .ok_or_else(|| ChartError::NoChartFile { path: CHART_FILE.to_owned() })?;
+        let chart_file = take(&mut files, CHART_FILE).ok_or(ChartError::Undescribed)?;
         let mut metadata = Metadata::parse(&chart_file)?;
-        let mut lock_file = LOCK_FILE;
-        if metadata.api_version == V1 {
-            lock_file = REQUIREMENTS_LOCK_FILE;
-            if let Some(requirements) = get(&files, REQUIREMENTS_FILE) {
-                metadata.dependencies = metadata::dependencies(REQUIREMENTS_FILE, requirements)?;
-            }
-        }
+        let locked = requirements(&mut files, &mut metadata)?;
         metadata.validate()?;
-        let locked =
-            get(&files, lock_file).map(|lock| metadata::dependencies(lock_file, lock)).transpose()?;
-        let locked = locked.map(|locked| locked.into_iter().flatten().collect());
         let subcharts = subcharts(&mut files, &metadata.name, limits, level)?;
         Ok(Self { metadata, files, subcharts, locked })
     }
@@ -219,6 +260,28 @@ impl Chart {
     }
 }
 
+/// Adds the dependencies of `requirements.yaml` to a chart's metadata, and returns those that a lock file pins. As in Helm,
+/// the files of the old format count in a chart of the new one, too, where they become part of the new files; a lock file
+/// of the new format is of no use to a chart of the old one.
+fn requirements(files: &mut Files, metadata: &mut Metadata) -> Result<Option<Vec<Dependency>>, ChartError> {
+    if let Some(requirements) = get(files, REQUIREMENTS_FILE) {
+        metadata.dependencies = metadata::dependencies(REQUIREMENTS_FILE, requirements)?;
+    }
+    let names = [REQUIREMENTS_LOCK_FILE, LOCK_FILE];
+    let lock = names.iter().find_map(|name| get(files, name).map(|lock| (*name, lock.clone())));
+    let locked = lock.as_ref().map(|(name, lock)| metadata::dependencies(name, lock)).transpose()?;
+    if metadata.api_version == V1 {
+        take(files, LOCK_FILE);
+    } else {
+        take(files, REQUIREMENTS_FILE);
+        take(files, REQUIREMENTS_LOCK_FILE);
+        if let (Some((_, lock)), Ok(path)) = (lock, RelPath::parse(LOCK_FILE)) {
+            files.insert(path, lock);
+        }
+    }
+    Ok(locked.map(|locked| locked.into_iter().flatten().collect()))
+}
+
 /// The files of a package, without the directory around them.
 fn unpack(archive: &[u8], limits: &Limits) -> Result<Files, ChartError> {
     let limits = weir_artifact::Limits {
@@ -235,7 +298,8 @@ fn unpack(archive: &[u8], limits: &Limits) -> Result<Files, ChartError> {
     }
     let mut files = Files::new();
     for (path, entry) in unpacked {
-        let (_, inner) = path.as_str().split_once('/').ok_or(ChartError::Outside)?;
+        let outside = || ChartError::Outside { name: path.to_string() };
+        let (_, inner) = path.as_str().split_once('/').ok_or_else(outside)?;
         let mut characters = inner.chars();
         let is_drive = characters.next().is_some_and(|c| c.is_ascii_alphabetic())
             && characters.as_str().starts_with(":/");
@@ -250,6 +314,7 @@ fn archive_failure(error: UntarError) -> ChartError {
         UntarError::Name { source: RelPathError::Absolute { .. }, .. } => ChartError::Absolute,
         UntarError::Name { source: RelPathError::Parent { .. }, .. } => ChartError::Parent,
         UntarError::Name { .. } => ChartError::Name,
+        UntarError::NotGzip { reason } => ChartError::NotGzip { reason },
         source => ChartError::Archive { source },
     }
 }

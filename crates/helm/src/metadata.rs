@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
+use serde_saphyr::Error;
 
 use crate::version;
 
@@ -17,7 +19,7 @@ const MAX_DEPENDENCIES: usize = 1000;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MetadataError {
     /// It is not YAML of the right shape.
-    #[error("failed to parse '{file}': {problem}")]
+    #[error("cannot load '{file}': {problem}")]
     Syntax {
         /// The file.
         file: &'static str,
@@ -250,14 +252,35 @@ pub(crate) fn dependencies(
     parse::<Requirements>(file, bytes).map(|requirements| requirements.dependencies)
 }
 
-fn parse<T: for<'de> Deserialize<'de>>(file: &'static str, bytes: &[u8]) -> Result<T, MetadataError> {
+fn parse<T: DeserializeOwned>(file: &'static str, bytes: &[u8]) -> Result<T, MetadataError> {
     // Charts with keys that stand twice are out in the world, and Helm takes the last.
-    let options = serde_saphyr::options! {
-        with_snippet: false,
-        duplicate_keys: serde_saphyr::options::DuplicateKeyPolicy::LastWins,
+    let options = || {
+        serde_saphyr::options! {
+            with_snippet: false,
+            duplicate_keys: serde_saphyr::options::DuplicateKeyPolicy::LastWins,
+        }
     };
-    serde_saphyr::from_slice_with_options(bytes, options)
-        .map_err(|error| MetadataError::Syntax { file, problem: error.to_string() })
+    let parsed = serde_saphyr::from_slice_with_options(bytes, options());
+    let parsed = parsed.or_else(|error| match error {
+        // Helm's parser reads the first document and no further.
+        Error::MultipleDocuments { .. } => {
+            let mut rest = bytes;
+            serde_saphyr::read_with_options(&mut rest, options()).next().unwrap_or(Err(error))
+        }
+        error => Err(error),
+    });
+    parsed.map_err(|error| MetadataError::Syntax { file, problem: problem(file, bytes, &error) })
+}
+
+/// Returns the fault in a file. The words about YAML are those of Go's parser, as everywhere; those about a field that
+/// has another shape are of the one that reads fields.
+fn problem(file: &str, bytes: &[u8], error: &Error) -> String {
+    let limits = weir_yaml::Limits::default();
+    let source = weir_yaml::Source::read(file, bytes.to_vec(), &limits);
+    match source.and_then(|source| weir_yaml::parse_first_document(&source, &limits)) {
+        Ok(_) => format!("error unmarshaling JSON: while decoding JSON: {error}"),
+        Err(error) => format!("error converting YAML to JSON: {error}"),
+    }
 }
 
 fn is_alias_character(character: char) -> bool {
@@ -326,9 +349,22 @@ mod tests {
     }
 
     #[rstest]
-    #[case("name: [a]\n")]
-    #[case("- a\n")]
-    fn what_is_no_chart_yaml_is_refused(#[case] yaml: &str) {
-        assert!(Metadata::parse(yaml.as_bytes()).is_err());
+    #[case("name: [a]\n", "error unmarshaling JSON: while decoding JSON: ")]
+    #[case("- a\n", "error unmarshaling JSON: while decoding JSON: ")]
+    #[case(
+        "name: a\nversion: b: c\n",
+        "error converting YAML to JSON: yaml: line 2: mapping values are not allowed in this context"
+    )]
+    fn what_is_no_chart_yaml_is_refused(#[case] yaml: &str, #[case] expected: &str) {
+        let refused = Metadata::parse(yaml.as_bytes()).unwrap_err().to_string();
+        assert!(refused.starts_with(&format!("cannot load 'Chart.yaml': {expected}")), "{refused}");
+    }
+
+    /// As Go's parser, which reads the first document and no further.
+    #[rstest]
+    #[case("---\nname: a\nversion: 1.0.0\n---\n")]
+    #[case("name: a\nversion: 1.0.0\n---\nname: b\n")]
+    fn the_first_document_counts(#[case] yaml: &str) {
+        assert_eq!(Metadata::parse(yaml.as_bytes()).unwrap().name, "a");
     }
 }

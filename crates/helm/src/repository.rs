@@ -170,7 +170,15 @@ impl Repository {
             }
             Err(_) => return Err(refuse()),
         };
-        if matches!(url.scheme(), "http" | "https") { Ok(url) } else { Err(refuse()) }
+        if matches!(url.scheme(), "http" | "https") {
+            return Ok(url);
+        }
+        // Indexes of charts that moved to a registry are out in the world. The words are those of Go's client, for which
+        // users of Flux search.
+        Err(FetchError::Transport {
+            url: weir_http::shown(&url),
+            reason: format!("unsupported protocol scheme {:?}", url.scheme()),
+        })
     }
 
     async fn fetch(&self, url: &Url, what: &'static str, limit: u64) -> Result<Fetched, FetchError> {
@@ -227,11 +235,12 @@ mod tests {
     }
 
     #[rstest]
-    #[case("file:///etc/passwd")]
-    #[case("oci://h/a")]
-    #[case("http://")]
-    fn no_addresses(#[case] reference: &str) {
-        assert!(repository("http://h/charts").resolve(reference).is_err());
+    #[case("file:///etc/passwd", "Get \"file:///etc/passwd\": unsupported protocol scheme \"file\"")]
+    #[case("oci://u:p@h/a:1?k=v", "Get \"oci://h/a:1\": unsupported protocol scheme \"oci\"")]
+    #[case("http://", "invalid chart URL format: http://")]
+    fn no_addresses(#[case] reference: &str, #[case] expected: &str) {
+        let refused = repository("http://h/charts").resolve(reference);
+        assert_eq!(refused.unwrap_err().to_string(), expected);
     }
 
     #[rstest]

@@ -6,7 +6,7 @@ use weir_yaml::{Limits, Map, Node, Source, Tag, YamlError, emit, parse_documents
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ValuesError {
     /// It is not YAML.
-    #[error("unmarshaling values from '{file}' failed: error converting YAML to JSON: {source}")]
+    #[error("unmarshaling values from '{file}' failed: {}", self.fault())]
     Syntax {
         /// The file, as it is referred to.
         file: String,
@@ -15,10 +15,7 @@ pub enum ValuesError {
         source: YamlError,
     },
     /// It is YAML, and no mapping.
-    #[error(
-        "unmarshaling values from '{file}' failed: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal \
-         {found} into Go value of type map[string]interface {{}}"
-    )]
+    #[error("unmarshaling values from '{file}' failed: {}", self.fault())]
     Shape {
         /// The file, as it is referred to.
         file: String,
@@ -39,6 +36,20 @@ pub enum ValuesError {
         /// As the object refers to it.
         reference: String,
     },
+}
+
+impl ValuesError {
+    /// Returns the fault in a file, without its name.
+    pub(crate) fn fault(&self) -> String {
+        match self {
+            Self::Syntax { source, .. } => format!("error converting YAML to JSON: {source}"),
+            Self::Shape { found, .. } => format!(
+                "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {found} into Go value of type \
+                 map[string]interface {{}}"
+            ),
+            missing => missing.to_string(),
+        }
+    }
 }
 
 /// Values: a mapping, in the order of its file.
@@ -74,7 +85,7 @@ pub fn parse_all(file: &str, content: &[u8]) -> Result<Values, ValuesError> {
 
 /// Helm and Flux read values as YAML 1.1: a feature that is `off` is not the text "off", which templates take for true.
 fn of_document(file: &str, node: Node) -> Result<Values, ValuesError> {
-    match node.as_yaml11() {
+    match node.before_text().as_yaml11() {
         node if node.is_null() => Ok(Values::default()),
         Node::Map(map) => {
             let values = Values(map);
@@ -146,6 +157,7 @@ mod tests {
     #[case(&["a: 1.5\nb: \"1\"\nc: \"yes\"\n", ""], "a: 1.5\nb: \"1\"\nc: \"yes\"\n")]
     #[case(&["a: yes\nb: off\nc: [n, ~]\nd: 2024-01-01\n"], "a: true\nb: false\nc:\n- false\n- null\nd: \"2024-01-01\"\n")]
     #[case(&["a: 0644\nb: 1_000\nc: 0x1F\nd: 1.0\ne: 1e3\n"], "a: 420\nb: 1000\nc: 31\nd: 1\ne: 1000\n")]
+    #[case(&["a: {b, c: , d: [e, ]}\n"], "a:\n  b: null\n  c: null\n  d:\n  - e\n")]
     #[case(&["a: 1\nb: 2\na: 3\n"], "a: 3\nb: 2\n")]
     #[case(&["", "# nothing\n"], "")]
     fn merging(#[case] files: &[&str], #[case] expected: &str) {

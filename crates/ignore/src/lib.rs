@@ -40,7 +40,9 @@ impl Rules {
         while !text.is_char_boundary(end) {
             end -= 1;
         }
-        let lines = text.get(..end).unwrap_or_default().lines();
+        // The last line may end in half a line break of Windows.
+        let lines = text.get(..end).unwrap_or_default().split('\n');
+        let lines = lines.map(|line| line.strip_suffix('\r').unwrap_or(line));
         self.patterns.extend(
             lines
                 .filter(|line| !line.starts_with('#') && !line.trim().is_empty())

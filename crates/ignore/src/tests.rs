@@ -85,6 +85,13 @@ fn patterns_of_a_directory_hold_only_there() {
     assert!(!matcher.excludes("deploy", true));
 }
 
+/// Of files from Windows.
+#[test]
+fn half_a_line_break_at_the_end_is_none() {
+    let matcher = matcher("a\r\nb\r");
+    assert!(matcher.excludes("a", false) && matcher.excludes("b", false));
+}
+
 #[test]
 fn nothing_beyond_the_cap_is_read() {
     let mut text = "a\n".repeat(crate::MAX_IGNORE_BYTES / 2);

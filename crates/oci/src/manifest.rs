@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use oci_client::manifest::{OciDescriptor, OciImageIndex, OciManifest};
+use oci_client::manifest::{
+    OCI_IMAGE_INDEX_MEDIA_TYPE, OCI_IMAGE_MEDIA_TYPE, OciDescriptor, OciImageIndex, OciManifest,
+};
 use weir_artifact::Digest;
 
 use crate::error::Error;
@@ -26,6 +28,10 @@ pub struct Descriptor {
 pub struct Manifest {
     /// Its digest.
     pub digest: Digest,
+    /// Its media type; the standard's where it names none.
+    pub media_type: String,
+    /// Media type of its configuration. Empty for an index.
+    pub config_media_type: String,
     /// Its layers, in order. Empty for an index.
     pub layers: Vec<Descriptor>,
     /// Its annotations.
@@ -56,6 +62,8 @@ impl Manifest {
                 let layers = image.layers.iter().map(|layer| descriptor(layer).map_err(&malformed));
                 Ok(Self {
                     digest,
+                    media_type: image.media_type.unwrap_or_else(|| OCI_IMAGE_MEDIA_TYPE.to_owned()),
+                    config_media_type: image.config.media_type.clone(),
                     layers: layers.collect::<Result<_, _>>()?,
                     annotations: image.annotations.unwrap_or_default(),
                     form: Form::Image,
@@ -64,7 +72,14 @@ impl Manifest {
             OciManifest::ImageIndex(index) => {
                 let image = for_platform(&index).map(Digest::parse).transpose()?;
                 let annotations = index.annotations.unwrap_or_default();
-                Ok(Self { digest, layers: Vec::new(), annotations, form: Form::Index(image) })
+                Ok(Self {
+                    digest,
+                    media_type: index.media_type.unwrap_or_else(|| OCI_IMAGE_INDEX_MEDIA_TYPE.to_owned()),
+                    config_media_type: String::new(),
+                    layers: Vec::new(),
+                    annotations,
+                    form: Form::Index(image),
+                })
             }
         }
     }

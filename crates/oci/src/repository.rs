@@ -24,6 +24,9 @@ pub enum RepositoryError {
     /// Not `oci://…` where that is required.
     #[error("URL must be in format 'oci://<domain>/<org>/<repo>'")]
     Format,
+    /// No name at all.
+    #[error("a repository name must be specified")]
+    Empty,
     /// A path that is too short or too long.
     #[error("repository must be between {MIN_LENGTH} and {MAX_LENGTH} characters in length: {path}")]
     Length {
@@ -64,11 +67,14 @@ impl Repository {
     /// # Errors
     /// When host or path cannot be used.
     pub fn parse(name: &str) -> Result<Self, RepositoryError> {
+        if name.is_empty() {
+            return Err(RepositoryError::Empty);
+        }
         let (host, path) = match name.split_once('/') {
             Some((first, rest)) if first.contains(['.', ':']) || first == "localhost" => (first, rest),
             _ => ("", name),
         };
-        if !(MIN_LENGTH..=MAX_LENGTH).contains(&path.len()) {
+        if !(MIN_LENGTH..=MAX_LENGTH).contains(&path.chars().count()) {
             return Err(RepositoryError::Length { path: path.to_owned() });
         }
         if !path.chars().all(|character| CHARACTERS.contains(character)) {
@@ -107,7 +113,8 @@ impl Repository {
     /// Returns true when the registry has an address or a name of private networks, where it may speak plain HTTP only (IR-7).
     pub(crate) fn is_private(&self) -> bool {
         let address = self.host_name().parse::<Ipv4Addr>();
-        self.host_name().ends_with(".local") || address.is_ok_and(|address| address.is_private())
+        let is_named = [".local", ".localhost"].iter().any(|domain| self.host_name().ends_with(domain));
+        is_named || address.is_ok_and(|address| address.is_private())
     }
 
     fn host_name(&self) -> &str {
@@ -157,6 +164,8 @@ mod tests {
     #[case("172.31.255.1:5000/app", true)]
     #[case("192.168.1.2/app", true)]
     #[case("registry.flux-system.svc.cluster.local:5000/app", true)]
+    #[case("k3d-registry.localhost:5000/app", true)]
+    #[case("registry.localhost/app", true)]
     #[case("172.32.0.1:5000/app", false)]
     #[case("8.8.8.8:5000/app", false)]
     #[case("registry.locale/app", false)]
@@ -167,6 +176,8 @@ mod tests {
 
     #[rstest]
     #[case("https://h/r", "URL must be in format 'oci://<domain>/<org>/<repo>'")]
+    #[case("oci://", "a repository name must be specified")]
+    #[case("oci://h.io/é", "repository must be between 2 and 255 characters in length: é")]
     #[case("oci://h.io/", "repository must be between 2 and 255 characters in length: ")]
     #[case(
         "oci://h.io/a/b:v1",

@@ -3,6 +3,7 @@
 use rstest::rstest;
 use serde_json::{Value, json};
 use url::Url;
+use weir_auth::Credentials as Issued;
 use weir_git::{Credentials, Remote};
 
 use super::{GitAccess, GitAccessError, GitRules};
@@ -36,6 +37,12 @@ fn access(spec: Value, entries: &[(&str, &str)], rules: GitRules) -> Result<GitA
     "secret 'ns/s': key 'githubAppPrivateKey' not found")]
 #[case(json!({"url": "https://h/r"}), &[("githubAppID", "1")],
     "secretRef 'ns/s' has github app data but provider is not set to github")]
+#[case(json!({"url": "ssh://h/r", "provider": "github"}), &[("githubAppID", "1")],
+    "failed to configure authentication options: invalid 'ssh' auth option: 'identity' is required")]
+#[case(json!({"url": "ssh://h/r", "provider": "azure"}), &[],
+    "failed to configure authentication options: invalid 'ssh' auth option: 'identity' is required")]
+#[case(json!({"url": "https://h/r", "provider": "azure"}), &[("password", "p")],
+    "failed to configure authentication options: invalid 'https' auth option: 'password' requires 'username' to be set")]
 fn refused(#[case] spec: Value, #[case] entries: &[(&str, &str)], #[case] text: &str) {
     assert_eq!(access(spec, entries, STRICT).unwrap_err().to_string(), text);
 }
@@ -68,6 +75,20 @@ fn credentials_trust_and_timeout_come_along() {
     assert!(matches!(remote.credentials, Credentials::Basic { username, .. } if username == "u"));
     assert_eq!(remote.http.ca.as_deref(), Some(b"PEM".as_slice()));
     assert_eq!(remote.timeout.as_secs(), 20);
+}
+
+/// A provider's token is for HTTP.
+#[test]
+fn the_key_of_a_secret_stays_where_a_provider_logs_in() {
+    let of = |url: &str, entries: &[(&str, &str)]| {
+        let spec = json!({"url": url, "provider": "azure"});
+        let mut credentials = access(spec, entries, STRICT).unwrap().remote.credentials;
+        super::replace(&mut credentials, &Issued::Bearer("token".into()));
+        credentials
+    };
+    let key = [("identity", "k"), ("known_hosts", "h")];
+    assert!(matches!(of("ssh://h/r", &key), Credentials::Ssh(_)));
+    assert!(matches!(of("https://h/r", &[("username", "u"), ("password", "p")]), Credentials::Bearer(_)));
 }
 
 /// SRC-GIT 4.9.

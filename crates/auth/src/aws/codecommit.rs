@@ -27,12 +27,15 @@ pub(crate) struct Repository {
 impl Repository {
     /// The repository at `https://git-codecommit[-fips].<region>.amazonaws.com[.cn]/…`.
     pub(crate) fn at(url: &Url) -> Result<Self, LoginError> {
+        if url.scheme() != "https" {
+            return Err(LoginError::CodeCommitScheme);
+        }
         let host = url.host_str().unwrap_or_default();
         let refused = || LoginError::CodeCommit { host: host.to_owned() };
         let rest = host.strip_prefix("git-codecommit").ok_or_else(refused)?;
         let rest = rest.strip_prefix("-fips").unwrap_or(rest).strip_prefix('.').ok_or_else(refused)?;
         let (region, suffix) = rest.split_once('.').ok_or_else(refused)?;
-        if url.scheme() != "https" || region.is_empty() || !SUFFIXES.contains(&suffix) {
+        if region.is_empty() || !SUFFIXES.contains(&suffix) {
             return Err(refused());
         }
         Ok(Self { host: host.to_owned(), path: url.path().to_owned(), region: region.to_owned() })
@@ -91,6 +94,16 @@ mod tests {
     #[case("https://github.com/a/b", None)]
     fn repositories(#[case] url: &str, #[case] region: Option<&str>) {
         assert_eq!(at(url).ok().map(|repository| repository.region).as_deref(), region);
+    }
+
+    #[rstest]
+    #[case(
+        "ssh://git-codecommit.eu-west-1.amazonaws.com/v1/repos/app",
+        "AWS CodeCommit authentication requires an HTTPS Git URL"
+    )]
+    #[case("https://github.com/a/b", "invalid AWS CodeCommit Git URL: github.com")]
+    fn refused(#[case] url: &str, #[case] expected: &str) {
+        assert_eq!(at(url).unwrap_err().to_string(), expected);
     }
 
     /// The value was computed with the steps of the AWS documentation in another program.

@@ -142,7 +142,9 @@ async fn secrets_that_a_server_repeats_are_not_shown() {
     };
     let mut bucket = Buckets::default().open("c", Service::Azure(service), &Profile::default()).unwrap();
     let error = bucket.exists().await.unwrap_err().to_string();
-    assert!(error.starts_with("Bad query ") && !error.contains("c2VjcmV0"), "{error}");
+    let hint = "the specified bucket name may be incorrect, nonexistent, or the caller might lack sufficient permissions to \
+                access it: Bad query ";
+    assert!(error.starts_with(hint) && !error.contains("c2VjcmV0"), "{error}");
 }
 
 #[tokio::test]

@@ -4,9 +4,13 @@ use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use flate2::{Compression, GzBuilder, write::GzEncoder};
+use serde::de::IgnoredAny;
 
 use super::{CHART_FILE, CHARTS, Chart};
 use crate::metadata::{Metadata, V1};
+
+/// Schema of the chart's values.
+const SCHEMA_FILE: &str = "values.schema.json";
 
 /// Level of compression. Part of the package's bytes.
 const LEVEL: u32 = 6;
@@ -21,7 +25,7 @@ impl Chart {
     /// Writes the chart as gzipped tarball: its description first, then its files, then the charts that it brings along.
     ///
     /// # Errors
-    /// When `out` does not take the bytes.
+    /// When the schema of its values is no JSON, which Helm packs into no chart, or `out` does not take the bytes.
     pub fn package(&self, out: impl Write) -> io::Result<()> {
         let gzip = GzBuilder::new().mtime(0).operating_system(OPERATING_SYSTEM);
         let mut tar = tar::Builder::new(gzip.write(out, Compression::new(LEVEL)));
@@ -32,6 +36,9 @@ impl Chart {
     fn append<W: Write>(&self, tar: &mut Tar<W>, base: &str) -> io::Result<()> {
         file(tar, &format!("{base}/{CHART_FILE}"), description(&self.metadata)?.as_bytes())?;
         for (path, content) in &self.files {
+            if path.as_str() == SCHEMA_FILE && serde_json::from_slice::<IgnoredAny>(content).is_err() {
+                return Err(io::Error::other(format!("invalid JSON in {SCHEMA_FILE}")));
+            }
             file(tar, &format!("{base}/{path}"), content)?;
         }
         let mut taken = BTreeSet::new();

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use weir_artifact::{RelPath, Tree, TreeKind};
 
 use super::ignore::{IGNORE_FILE, Rules};
-use super::{CHART_FILE, Chart, ChartError, Files, VALUES_FILE, get, without_mark};
+use super::{Chart, ChartError, Files, VALUES_FILE, get, without_mark};
 use crate::{Limits, values};
 
 /// Returns the entry at a path of a tree; `None` for the path is the root.
@@ -52,13 +52,18 @@ impl Chart {
         directory: Option<&RelPath>,
         limits: &Limits,
     ) -> Result<Self, ChartError> {
-        let files = Collector { tree, directory, limits, bytes: 0 }.collect()?;
-        if get(&files, CHART_FILE).is_none() {
-            let path = below(directory, CHART_FILE)?.to_string();
-            return Err(ChartError::NoChartFile { path });
-        }
+        let place = || directory.map_or_else(|| "/".to_owned(), |directory| format!("/{directory}/"));
+        let rules = rules(tree, directory, limits);
+        let rules = rules.map_err(|source| ChartError::Ignore { source: Box::new(source) })?;
+        let files = Collector { tree, directory, limits, rules, bytes: 0 }.collect();
+        let files = files.map_err(|source| ChartError::Files { place: place(), source: Box::new(source) })?;
+        Self::from_files(files, limits)
+            .map_err(|source| ChartError::Directory { place: place(), source: Box::new(source) })
+    }
+
+    fn from_files(files: Files, limits: &Limits) -> Result<Self, ChartError> {
         if let Some(content) = get(&files, VALUES_FILE) {
-            values::parse(VALUES_FILE, content).map_err(|source| ChartError::Values { source })?;
+            values::parse_all(VALUES_FILE, content).map_err(|source| ChartError::Values { source })?;
         }
         Self::assemble(files, limits, 0)
     }
@@ -69,19 +74,24 @@ struct Collector<'a> {
     tree: &'a dyn Tree,
     directory: Option<&'a RelPath>,
     limits: &'a Limits,
+    rules: Rules,
     bytes: u64,
+}
+
+/// The patterns of the files that stay out.
+fn rules(tree: &dyn Tree, directory: Option<&RelPath>, limits: &Limits) -> Result<Rules, ChartError> {
+    let file = read(tree, &below(directory, IGNORE_FILE)?, limits.file)?;
+    Rules::parse(&String::from_utf8_lossy(&file.unwrap_or_default()))
 }
 
 impl Collector<'_> {
     fn collect(mut self) -> Result<Files, ChartError> {
-        let ignore_file = read(self.tree, &below(self.directory, IGNORE_FILE)?, self.limits.file)?;
-        let rules = Rules::parse(&String::from_utf8_lossy(&ignore_file.unwrap_or_default()))?;
         let mut files = Files::new();
         let mut pending: Vec<Option<RelPath>> = vec![None];
         while let Some(directory) = pending.pop() {
             for (path, kind) in self.list(directory.as_ref())? {
                 let is_directory = kind == TreeKind::Directory;
-                if kind == TreeKind::Other || rules.excludes(&path, is_directory) {
+                if kind == TreeKind::Other || self.rules.excludes(&path, is_directory) {
                     continue;
                 }
                 if is_directory {

@@ -111,6 +111,69 @@ fn the_old_format_keeps_its_dependencies_in_their_own_file() {
     assert!(contents[0].1.contains("apiVersion: v1"), "{}", contents[0].1);
 }
 
+/// As Helm's loader does: charts that became `v2` and kept their files are out in the world.
+#[test]
+fn files_of_the_old_format_count_in_the_new_one() {
+    let files: [(&str, &[u8]); 3] = [
+        ("Chart.yaml", b"apiVersion: v2\nname: app\nversion: 1.0.0\ndependencies: [{name: other}]\n"),
+        ("requirements.yaml", b"dependencies:\n- {name: db, version: 1.x, repository: '@bitnami'}\n"),
+        ("requirements.lock", b"dependencies:\n- {name: db, version: 1.2.3, repository: '@bitnami'}\n"),
+    ];
+    let (_folder, tree) = tree(&files);
+    let chart = Chart::from_tree(&tree, None, &Limits::default()).unwrap();
+    let missing = dependency::missing(&chart);
+    assert_eq!((missing.len(), &*missing[0].name, &*missing[0].version), (1, "db", "1.2.3"));
+    let written = packaged(&chart);
+    assert_eq!(names(&written), ["app/Chart.yaml", "app/Chart.lock"]);
+    assert!(contents(&written)[0].1.contains("name: db"), "{}", contents(&written)[0].1);
+    let again = Chart::from_archive(&written, &Limits::default()).unwrap();
+    assert_eq!((again.required(), &again.metadata), (chart.required(), &chart.metadata));
+}
+
+/// In Helm's words, which name the directory.
+#[rstest::rstest]
+#[case(
+    "values.yaml",
+    b"a: b: c\n",
+    "failed to load chart from /app/: cannot load values.yaml: cannot unmarshal yaml document: \
+                                     error converting YAML to JSON: yaml: line 1: mapping values are not allowed in this context"
+)]
+#[case(
+    "values.yaml",
+    b"a: b\n---\n- a\n",
+    "failed to load chart from /app/: cannot load values.yaml: cannot unmarshal yaml \
+    document: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal array into Go value of type map[string]interface {}"
+)]
+#[case(
+    ".helmignore",
+    b"a/**\n",
+    "cannot load ignore rules for chart: double-star (**) syntax is not supported"
+)]
+#[case(
+    "charts/db/x",
+    b"",
+    "failed to load chart from /app/: error unpacking subchart db in app: Chart.yaml file is missing"
+)]
+fn what_is_wrong_with_a_directory(#[case] file: &str, #[case] content: &[u8], #[case] expected: &str) {
+    let files =
+        [("app/Chart.yaml", b"name: app\nversion: 1.0.0\n".as_slice()), (&format!("app/{file}"), content)];
+    let (_folder, tree) = tree(&files);
+    let place = RelPath::parse("app").unwrap();
+    let refused = Chart::from_tree(&tree, Some(&place), &Limits::default()).unwrap_err();
+    assert_eq!(refused.to_string(), expected);
+}
+
+#[test]
+fn a_schema_that_is_no_json_is_not_packaged() {
+    let files: [(&str, &[u8]); 2] = [
+        ("app/Chart.yaml", b"name: app\nversion: 1.0.0\n"),
+        ("app/values.schema.json", b"{\"type\": object}"),
+    ];
+    let chart = Chart::from_archive(&package(&files), &Limits::default()).unwrap();
+    let refused = chart.package(Vec::new()).unwrap_err();
+    assert_eq!(refused.to_string(), "invalid JSON in values.schema.json");
+}
+
 #[test]
 fn values_are_replaced_where_there_are_any() {
     let mut chart_ = Chart::from_archive(&chart("app", "1.0.0"), &Limits::default()).unwrap();

@@ -20,7 +20,7 @@ fn refusal(archive: &[u8], limits: &Limits) -> String {
 #[case("\\x", "chart illegally contains absolute paths")]
 #[case("app\\C:\\Windows\\x", "chart contains illegally named files")]
 #[case("app/%2e%2e\\..\\..\\x", "chart illegally references parent directory")]
-#[case("Chart.yaml", "chart illegally contains content outside the base directory")]
+#[case("Chart.yaml", "chart illegally contains content outside the base directory: Chart.yaml")]
 fn names(#[case] name: &str, #[case] expected: &str) {
     let archive = package(&[("app/Chart.yaml", DESCRIPTION), (name, b"x")]);
     assert_eq!(refusal(&archive, &Limits::default()), expected);
@@ -52,11 +52,17 @@ fn charts_in_charts_end_somewhere() {
 }
 
 #[rstest]
-#[case(b"")]
-#[case(b"not gzip")]
-#[case(&[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0])]
-fn what_is_no_package(#[case] archive: &[u8]) {
-    assert!(Chart::from_archive(archive, &Limits::default()).is_err());
+#[case(b"", "EOF")]
+#[case(b"not gzip", "gzip: invalid header")]
+#[case(&[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0], "failed to load chart archive: ")]
+#[case(&package(&[("app/values.yaml", b"")]), "no 'Chart.yaml' found")]
+#[case(
+    &package(&[("app/Chart.yaml", DESCRIPTION), ("app/charts/db/values.yaml", b"")]),
+    "error unpacking subchart db in app: Chart.yaml file is missing"
+)]
+fn what_is_no_package(#[case] archive: &[u8], #[case] expected: &str) {
+    let refused = refusal(archive, &Limits::default());
+    assert!(refused.starts_with(expected), "{refused}");
 }
 
 #[test]
@@ -75,5 +81,6 @@ fn large_files_of_a_directory() {
     let tree = DirectoryTree::open_path(folder.path()).unwrap();
     let limits = Limits { file: 100, ..Limits::default() };
     let error = Chart::from_tree(&tree, None, &limits).unwrap_err();
-    assert_eq!(error.to_string(), "cannot load file big as file size (200) exceeds limit (100)");
+    let expected = "failed to load files from /: cannot load file big as file size (200) exceeds limit (100)";
+    assert_eq!(error.to_string(), expected);
 }

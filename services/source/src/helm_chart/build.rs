@@ -99,6 +99,11 @@ pub(super) fn pull_failure(said: &str, error: impl Display) -> Failure {
     failure
 }
 
+/// Makes the failure of a chart that does not become a package.
+pub(super) fn unpackaged(error: impl Display) -> Failure {
+    Step::Package.failed(format!("failed to package chart: {error}"))
+}
+
 impl HelmChartReconciler {
     /// Makes the chart from its origin.
     pub(super) async fn build(

@@ -182,7 +182,7 @@ impl HelmChartReconciler {
 }
 
 fn failed(kind: &str, needed: &Dependency, error: impl Display) -> Failure {
-    Step::Dependencies.failed(format!("failed to add {kind}dependency '{}': {error}", needed.name))
+    Step::Dependencies.failed(format!("failed to add {kind}dependency '{}': {error}", needed.place()))
 }
 
 /// No version of a dependency was found in the index of a repository.
@@ -237,12 +237,17 @@ mod tests {
 
     #[test]
     fn security_a_repository_is_told_without_its_password() {
-        let needed = Dependency { name: "lib".into(), version: "1.x".into(), ..Dependency::default() };
+        let needed = Dependency {
+            name: "lib".into(),
+            alias: "own".into(),
+            version: "1.x".into(),
+            ..Dependency::default()
+        };
         let url = Url::parse("https://user:hunter2@h/charts/?sig=hunter2").unwrap();
         let failure = not_found(&needed, &url, SelectError::NoChart);
         assert_eq!(
             failure.cause.message,
-            "dependency build error: failed to add remote dependency 'lib': failed to get chart 'lib' version '1.x' from \
+            "dependency build error: failed to add remote dependency 'own': failed to get chart 'lib' version '1.x' from \
              'https://h/charts': no chart name found"
         );
     }

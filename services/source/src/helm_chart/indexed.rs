@@ -10,7 +10,7 @@ use weir_helm::{Chart, FetchError, Limits};
 use weir_runtime::ObjectKey;
 
 use super::HelmChartReconciler;
-use super::build::{Build, Step, pull_failure};
+use super::build::{Build, Step, pull_failure, unpackaged};
 use super::decide::Order;
 use super::index_cache::Releases;
 use super::values::{self, Files};
@@ -20,6 +20,9 @@ use crate::source::Failure;
 pub(super) fn check_name(name: &str) -> Result<(), Failure> {
     if version::is_chart_name(name) {
         return Ok(());
+    }
+    if name.is_empty() {
+        return Err(Step::Reference.failed("no name set for remote chart reference"));
     }
     Err(Step::Reference.failed(format!(
         "invalid chart name '{name}': a valid name must be lower case letters and numbers and MAY be separated with \
@@ -104,7 +107,10 @@ fn finish(order: &Order, version: String, package: Bytes, limits: &Limits) -> Re
     let name = order.chart.clone();
     let chart = Chart::from_archive(&package, limits);
     if order.is_plain() {
-        chart.map_err(|error| Step::Pull.failed(error))?;
+        chart.map_err(|error| {
+            let fault = if error.is_invalid() { "validate metadata of" } else { "load chart metadata from" };
+            Step::Pull.failed(format!("failed to {fault} written chart: {error}"))
+        })?;
         return Ok(Build::plain(name, version, package));
     }
     let mut chart =
@@ -115,7 +121,7 @@ fn finish(order: &Order, version: String, package: Bytes, limits: &Limits) -> Re
     }
     chart.metadata.version.clone_from(&version);
     let mut written = Vec::new();
-    chart.package(&mut written).map_err(|error| Step::Package.failed(error))?;
+    chart.package(&mut written).map_err(unpackaged)?;
     Ok(Build { name, version, values_files, is_packaged: true, package: Some(written.into()), resolved: 0 })
 }
 

@@ -2,10 +2,16 @@
 //! users know.
 
 use weir_helm::version::{SelectError, tag_of};
-use weir_oci::Error;
+use weir_oci::{Error, Manifest};
 
 use super::build::{Step, pull_failure};
+use super::registry::CHART_LAYERS;
 use crate::source::Failure;
+
+const OCI_MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
+const OCI_INDEX: &str = "application/vnd.oci.image.index.v1+json";
+/// Media type of a chart's description.
+const CONFIG: &str = "application/vnd.cncf.helm.config.v1+json";
 
 /// A version of a chart in a registry.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,9 +38,15 @@ pub(super) enum Unpulled {
 #[derive(Debug)]
 pub(super) enum PullError {
     Manifest(Error),
-    Layer { digest: String, error: Error },
-    NoChart { layer: &'static str },
-    TooLarge { limit: u64 },
+    Layer {
+        digest: String,
+        error: Error,
+    },
+    /// What was found is no chart.
+    NoChart(String),
+    TooLarge {
+        limit: u64,
+    },
 }
 
 impl ChartReference {
@@ -106,6 +118,21 @@ impl Unpulled {
 }
 
 impl PullError {
+    /// A manifest without the layer of a chart. The library counts what is of use to it before it looks for the parts.
+    pub(super) fn no_chart(manifest: &Manifest) -> Self {
+        let has_config = manifest.config_media_type == CONFIG;
+        let is_index = manifest.media_type == OCI_INDEX;
+        let found = u8::from(manifest.media_type == OCI_MANIFEST) + u8::from(has_config);
+        Self::NoChart(if has_config && found > 1 {
+            format!("manifest does not contain a layer with mediatype {}", CHART_LAYERS[0])
+        } else if is_index {
+            // The images that it lists count, too.
+            format!("could not load config with mediatype {CONFIG}")
+        } else {
+            format!("manifest does not contain minimum number of descriptors (2), descriptors found: {found}")
+        })
+    }
+
     fn words(&self, reference: &ChartReference) -> String {
         let at = |step: &str, words: String| format!("failed to perform \"{step}\" on source: {words}");
         match self {
@@ -117,7 +144,7 @@ impl PullError {
                 at("Fetch", format!("{digest}: not found"))
             }
             Self::Layer { error, .. } => at("Fetch", oras(error)),
-            Self::NoChart { layer } => format!("manifest does not contain a layer with mediatype {layer}"),
+            Self::NoChart(words) => words.clone(),
             Self::TooLarge { limit } => format!("size of chart exceeds '{limit}' bytes limit"),
         }
     }
@@ -170,6 +197,7 @@ fn refusals(words: &str) -> String {
 #[cfg(test)]
 mod tests {
     use rstest::rstest;
+    use serde_json::json;
 
     use super::*;
 
@@ -244,6 +272,48 @@ mod tests {
                  \"https://r/v2/hx/nope/blobs/sha256:a\": response status code 401: unauthorized: no"
             )
         );
+    }
+
+    #[rstest]
+    #[case::artifact(
+        "oci",
+        "cncf.flux",
+        "manifest does not contain minimum number of descriptors (2), descriptors found: 1"
+    )]
+    #[case::image(
+        "docker",
+        "docker",
+        "manifest does not contain minimum number of descriptors (2), descriptors found: 0"
+    )]
+    #[case::provenance_alone(
+        "oci",
+        "cncf.helm",
+        "manifest does not contain a layer with mediatype application/vnd.cncf.helm.chart.content.v1.tar+gzip"
+    )]
+    #[case::images(
+        "index",
+        "",
+        "could not load config with mediatype application/vnd.cncf.helm.config.v1+json"
+    )]
+    fn what_is_no_chart(#[case] form: &str, #[case] config: &str, #[case] expected: &str) {
+        let media_type = match form {
+            "docker" => "application/vnd.docker.distribution.manifest.v2+json",
+            "index" => OCI_INDEX,
+            _ => OCI_MANIFEST,
+        };
+        let digest = format!("sha256:{:064}", 1);
+        let part = |media_type: String| json!({"mediaType": media_type, "digest": digest, "size": 1});
+        let manifest = if form == "index" {
+            json!({"schemaVersion": 2, "mediaType": media_type, "manifests": [part(OCI_MANIFEST.to_owned())]})
+        } else {
+            json!({"schemaVersion": 2, "mediaType": media_type,
+                "config": part(format!("application/vnd.{config}.config.v1+json")),
+                "layers": [part("application/vnd.oci.image.layer.v1.tar+gzip".to_owned())]})
+        };
+        let own = weir_artifact::Digest::parse(&digest).unwrap();
+        let manifest = Manifest::parse(own, manifest.to_string().as_bytes(), "u").unwrap();
+        let place = ChartReference { place: "r/a".to_owned(), version: "1".to_owned() };
+        assert_eq!(PullError::no_chart(&manifest).words(&place), expected);
     }
 
     /// The address of a registry may contain the words that mean that it does not let us in.

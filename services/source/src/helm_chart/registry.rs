@@ -22,7 +22,7 @@ use crate::source::{Attempt, Failure, Source};
 
 const SCHEME: &str = "oci://";
 /// Layers that hold a chart; the second one is what Helm wrote before version 3.7.
-const CHART_LAYERS: [&str; 2] =
+pub(super) const CHART_LAYERS: [&str; 2] =
     ["application/vnd.cncf.helm.chart.content.v1.tar+gzip", "application/tar+gzip"];
 const DOCKER_CONFIG: &str = ".dockerconfigjson";
 
@@ -49,7 +49,7 @@ impl HelmChartReconciler {
         };
         let failed = |error: PullError| Unpulled::Download(reference.clone(), error).failure();
         let digest = resolved.map_err(|error| failed(PullError::Manifest(error)))?;
-        self.verify(attempt, &mut registry, &reference, &digest).await?;
+        self.verify(attempt, &mut registry, &reference, &version, &digest).await?;
         if let Some(values_files) = reusable {
             return Ok(stored(order, version, values_files));
         }
@@ -94,7 +94,6 @@ impl HelmChartReconciler {
             Step::Pull.failed(format!("{failed} '{SCHEME}{place}': invalid reference: {error}"))
         })?;
         let access = self.connector.access(&key, object).await?;
-        access.basic_auth(object.spec.pass_credentials)?;
         let data = access.credentials.as_ref().map(|secret| &secret.data);
         let credentials = self.credentials(object, data, &repository, &access.http).await?;
         let options = RegistryOptions {
@@ -192,7 +191,7 @@ async fn wanted(
 /// The chart's layer, verified, of at most `limit` bytes.
 async fn pull(registry: &mut Registry, digest: &Digest, limit: u64) -> Result<Bytes, PullError> {
     let manifest = registry.manifest(digest).await.map_err(PullError::Manifest)?;
-    let layer = chart_layer(&manifest).ok_or(PullError::NoChart { layer: CHART_LAYERS[0] })?;
+    let layer = chart_layer(&manifest).ok_or_else(|| PullError::no_chart(&manifest))?;
     if layer.size > limit {
         return Err(PullError::TooLarge { limit });
     }

@@ -12,7 +12,7 @@ use weir_helm::{Chart, ChartError, Limits, Metadata};
 use weir_runtime::ObjectKey;
 
 use super::HelmChartReconciler;
-use super::build::{Build, Step};
+use super::build::{Build, Step, unpackaged};
 use super::decide::Order;
 use super::values::{self, Files, file_at};
 use crate::source::Failure;
@@ -31,6 +31,9 @@ impl HelmChartReconciler {
         artifact: &Artifact,
         order: &Order,
     ) -> Result<Build, Failure> {
+        if order.chart.is_empty() {
+            return Err(Step::Reference.failed("no path set for local chart reference"));
+        }
         if order.chart.starts_with('/') {
             return Err(Step::Reference.failed("local chart reference path is expected to be relative"));
         }
@@ -138,7 +141,7 @@ fn loaded(
 
 fn package(chart: &Chart) -> Result<Bytes, Failure> {
     let mut package = Vec::new();
-    chart.package(&mut package).map_err(|error| Step::Package.failed(error))?;
+    chart.package(&mut package).map_err(unpackaged)?;
     Ok(package.into())
 }
 

@@ -13,16 +13,17 @@ use crate::verification::reason::VERIFICATION_ERROR;
 use crate::verification::{Subject, Unverified};
 
 impl HelmChartReconciler {
-    /// Checks the manifest of a version.
+    /// Checks the manifest of a version. The chart that is made of it has `version`.
     pub(super) async fn verify(
         &self,
         attempt: &mut Attempt<'_, HelmChart>,
         registry: &mut Registry,
         reference: &ChartReference,
+        version: &str,
         digest: &Digest,
     ) -> Result<(), Failure> {
         let Some(spec) = attempt.object.spec.verify.clone() else { return Ok(()) };
-        let what = format!("version {}", reference.version);
+        let what = format!("version {version}");
         self.verifier.recheck(attempt.key());
         let verified = self.verifier.verify(attempt, &spec, registry, Subject { what: &what, digest }).await;
         verified.map_err(|error| match error {

@@ -5,7 +5,7 @@ use weir_api::HelmRepository;
 use weir_auth::Logins;
 use weir_helm::Repository;
 use weir_helm::repository::BasicAuth;
-use weir_http::{Clients, Profile};
+use weir_http::{ClientError, Clients, Profile};
 use weir_runtime::ObjectKey;
 
 use super::decide;
@@ -24,17 +24,10 @@ pub(crate) struct Connector {
 pub(crate) struct Access {
     /// The Secret of `secretRef`.
     pub(crate) credentials: Option<Secret>,
+    /// Its user and password: both or none.
+    pub(crate) basic: Option<BasicAuth>,
     /// Certificates.
     pub(crate) http: Profile,
-}
-
-impl Access {
-    /// User and password of the Secret: both or none.
-    pub(crate) fn basic_auth(&self, pass_on: bool) -> Result<Option<BasicAuth>, Failure> {
-        let Some(secret) = &self.credentials else { return Ok(None) };
-        basic_auth(secret, pass_on)
-            .map_err(|why| authentication_failure(format!("failed to detect authentication methods: {why}")))
-    }
 }
 
 impl Connector {
@@ -43,37 +36,57 @@ impl Connector {
         let spec = &object.spec;
         let url = decide::address(&spec.url)?;
         let access = self.access(key, object).await?;
-        let credentials = access.basic_auth(spec.pass_credentials)?;
         let profile = Profile { keep_encoding: true, ..access.http };
         let client = self.clients.get(&profile).map_err(|error| tls_failure(&error.to_string()))?;
-        Ok(Repository::new(url, client, credentials, object.timeout()))
+        Ok(Repository::new(url, client, access.basic, object.timeout()))
     }
 
     /// A repository that nobody described: without credentials, with the default timeout.
-    pub(crate) fn anonymous(&self, url: url::Url) -> Result<Repository, weir_http::ClientError> {
+    pub(crate) fn anonymous(&self, url: url::Url) -> Result<Repository, ClientError> {
         let profile = Profile { keep_encoding: true, ..Profile::default() };
         Ok(Repository::new(url, self.clients.get(&profile)?, None, crate::source::DEFAULT_TIMEOUT))
     }
 
-    /// Reads the Secrets of a repository. Certificates of `certSecretRef` win over those that old objects have in
-    /// `secretRef`.
+    /// Reads the Secrets of a repository, and checks them: all that `secretRef` has, needed or not. Certificates of
+    /// `certSecretRef` win over those that old objects have in `secretRef`.
     pub(crate) async fn access(&self, key: &ObjectKey, object: &HelmRepository) -> Result<Access, Failure> {
         let (spec, namespace) = (&object.spec, &key.namespace);
         let certificates = self.secrets.certificates(namespace, spec.cert_secret_ref.as_ref()).await;
-        let mut http = certificates.map_err(|error| match error {
+        let http = certificates.map_err(|error| match error {
             TransportError::Read(error) => read_failure("TLS authentication", &error),
             TransportError::Content(error) => tls_failure(&error.to_string()),
         })?;
+        check(&http).map_err(|error| tls_failure(&error.to_string()))?;
         let credentials = self.secrets.find(namespace, spec.secret_ref.as_ref()).await;
         let credentials = credentials.map_err(|error| read_failure("authentication", &error))?;
-        if let (None, Some(secret)) = (&spec.cert_secret_ref, &credentials) {
-            http.add_whole_tls(&secret.data);
-            if http.ca.is_some() || http.identity.is_some() {
-                tracing::warn!(%key, "TLS certificates in spec.secretRef are deprecated, use spec.certSecretRef");
-            }
+        let Some(secret) = credentials else { return Ok(Access { credentials: None, basic: None, http }) };
+        let (basic, own) = methods(&secret, spec.pass_credentials).map_err(|why| {
+            authentication_failure(format!("failed to detect authentication methods: {why}"))
+        })?;
+        let is_own = spec.cert_secret_ref.is_none();
+        if is_own && has_certificates(&own) {
+            tracing::warn!(%key, "TLS certificates in spec.secretRef are deprecated, use spec.certSecretRef");
         }
-        Ok(Access { credentials, http })
+        Ok(Access { credentials: Some(secret), basic, http: if is_own { own } else { http } })
     }
+}
+
+/// The login and the certificates of a `secretRef`.
+fn methods(secret: &Secret, pass_on: bool) -> Result<(Option<BasicAuth>, Profile), String> {
+    let basic = basic_auth(secret, pass_on)?;
+    let mut certificates = Profile::default();
+    certificates.add_whole_tls(&secret.data);
+    check(&certificates).map_err(|error| error.to_string())?;
+    Ok((basic, certificates))
+}
+
+fn has_certificates(profile: &Profile) -> bool {
+    profile.ca.is_some() || profile.identity.is_some()
+}
+
+/// Refuses certificates that cannot be used.
+fn check(profile: &Profile) -> Result<(), ClientError> {
+    if has_certificates(profile) { weir_http::tls_config(profile).map(drop) } else { Ok(()) }
 }
 
 fn basic_auth(secret: &Secret, pass_on: bool) -> Result<Option<BasicAuth>, String> {

@@ -57,6 +57,7 @@ async fn what_cannot_be_fetched_says_why() {
     }
     server.publish("/private", &["1.0.0"]);
     world.secret("half", "Opaque", json!({"username": "user"})).await;
+    world.secret("noca", "Opaque", json!({"ca.crt": "no certificate"})).await;
     world.secret("wrong", "Opaque", json!({"username": "user", "password": "hunter2"})).await;
     let namespace = &world.namespace;
     let loaded = "failed to load Helm repository from index YAML: failed to load index:";
@@ -112,6 +113,18 @@ async fn what_cannot_be_fetched_says_why() {
             format!(
                 "failed to detect authentication methods: secret '{namespace}/half': malformed basic auth - has 'username' but missing 'password'"
             ),
+        ),
+        (
+            "noca",
+            json!({"url": server.url("/private"), "secretRef": {"name": "noca"}}),
+            "AuthenticationFailed",
+            "failed to detect authentication methods: failed to parse CA certificate".into(),
+        ),
+        (
+            "nocacert",
+            json!({"url": server.url("/private"), "certSecretRef": {"name": "noca"}}),
+            "AuthenticationFailed",
+            "failed to construct Helm client's TLS config: failed to parse CA certificate".into(),
         ),
         (
             "nosecret",

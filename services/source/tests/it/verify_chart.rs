@@ -72,6 +72,10 @@ async fn charts_of_a_registry_are_pulled_if_they_are_signed() {
     world.secret("notation", "Opaque", notation).await;
     world.apply(HELM, "repo", json!({"url": registry.url("charts"), "type": "oci", "insecure": true})).await;
     wanted(&world, "app", "app", by("cosign", "keys")).await;
+    let merged = json!({"interval": "1h", "chart": "app", "valuesFiles": ["values.yaml", "other.yaml"],
+        "ignoreMissingValuesFiles": true, "sourceRef": {"kind": HELM, "name": "repo"},
+        "verify": by("cosign", "keys")});
+    world.apply(CHART, "merged", merged).await;
     wanted(&world, "notary", "notary", by("notation", "notation")).await;
     wanted(&world, "theirs", "theirs", by("cosign", "keys")).await;
     wanted(&world, "nokeys", "app", by("cosign", "none")).await;
@@ -81,6 +85,10 @@ async fn charts_of_a_registry_are_pulled_if_they_are_signed() {
         let good = expected("True", "Succeeded", "verified signature of version 1.0.0");
         assert_eq!(said(&object, "SourceVerified"), good, "{name}");
     }
+    world.ready(CHART, "merged").await;
+    let object = world.api(CHART).await.get("merged").await.unwrap();
+    let good = expected("True", "Succeeded", "verified signature of version 1.0.0+1");
+    assert_eq!(said(&object, "SourceVerified"), good, "the version of what is made of it");
     let provider = "failed to verify the signature using provider 'cosign':";
     let address = registry.address();
     let bad = format!(

@@ -76,6 +76,12 @@ async fn charts_of_a_git_repository() {
     }
     let failures = [
         (
+            "nopath",
+            git("", json!({})),
+            "InvalidChartReference",
+            "invalid chart reference: no path set for local chart reference",
+        ),
+        (
             "abs",
             git("/charts/app", json!({})),
             "InvalidChartReference",
