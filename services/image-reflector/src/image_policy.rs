@@ -14,7 +14,7 @@ use weir_runtime::condition::Writer;
 use weir_runtime::{Cache, ObjectKey, Outcome, Reconciler, Run};
 
 use self::decide::{Plan, decide};
-use crate::{access::Accesses, tag_store::TagStore};
+use crate::{access::Accesses, tag_store::TagStore, visited::Visited};
 
 /// The reconciler.
 pub(crate) struct Selector {
@@ -23,6 +23,9 @@ pub(crate) struct Selector {
     pub(crate) registries: Registries,
     pub(crate) store: TagStore,
     pub(crate) repositories: Cache<ImageRepository>,
+    /// Those of them that this service scans, and not another shard.
+    pub(crate) scanned: Cache<ImageRepository>,
+    pub(crate) visited: Visited,
     pub(crate) settings: Settings,
 }
 

@@ -14,13 +14,14 @@ use weir_runtime::{Cause, Finalized, Index, ObjectKey, Outcome, Queue, Reconcile
 
 use self::act::ScanError;
 use self::decide::{Plan, decide};
-use crate::{access::Accesses, tag_store::TagStore};
+use crate::{access::Accesses, tag_store::TagStore, visited::Visited};
 
 /// The reconciler.
 pub(crate) struct Scanner {
     pub(crate) accesses: Arc<Accesses>,
     pub(crate) registries: Registries,
     pub(crate) store: TagStore,
+    pub(crate) visited: Visited,
     /// Policies by the repository that they select from.
     pub(crate) policies: Index<ImagePolicy, ObjectKey>,
     /// The loop of policies, once there is one.
@@ -51,6 +52,7 @@ impl Reconciler for Scanner {
         if matches!(result, Some(Err(ScanError::Superseded))) {
             return Outcome::superseded(ImageRepository::clone(&run.object));
         }
+        self.visited.add(&run.key);
         if let (Plan::Scan(scan), Some(Ok(_))) = (&plan, &result)
             && scan.is_of_empty_store()
         {
@@ -61,6 +63,7 @@ impl Reconciler for Scanner {
 
     async fn finalize(&self, run: Run<ImageRepository>) -> Finalized<ImageRepository> {
         self.accesses.forget(&run.key);
+        self.visited.remove(&run.key);
         let (store, key) = (self.store.clone(), run.key.clone());
         match tokio::task::spawn_blocking(move || store.remove(&key)).await {
             Ok(Ok(())) => Finalized::Done { events: Vec::new() },

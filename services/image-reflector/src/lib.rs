@@ -22,5 +22,6 @@ mod image_repository;
 mod rpc;
 mod service;
 mod tag_store;
+mod visited;
 
 pub use service::{program, run};

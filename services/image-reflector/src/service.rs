@@ -20,6 +20,7 @@ use crate::{
     image_repository::Scanner,
     rpc::Rpc,
     tag_store::TagStore,
+    visited::Visited,
 };
 
 /// Bytes in a KiB, the unit of the threshold's flag.
@@ -50,12 +51,14 @@ pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
     let logins = service.logins(&args.runtime.default_service_account)?;
     let accesses = Arc::new(Accesses::new(service.client().clone(), logins, args.aws_autologin_for_ecr));
     let (registries, policy_queue) = (Registries::new(), Arc::new(OnceLock::new()));
+    let visited = Visited::default();
     let workload_identity = service.gates().enabled(WORKLOAD_IDENTITY);
     let concurrent = args.runtime.concurrent(args::CONCURRENT);
     let scanner = Scanner {
         accesses: accesses.clone(),
         registries: registries.clone(),
         store: store.clone(),
+        visited: visited.clone(),
         policies: by_repository.clone(),
         policy_queue: policy_queue.clone(),
         workload_identity,
@@ -67,6 +70,8 @@ pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
         registries,
         store: store.clone(),
         repositories: all_repositories.clone(),
+        scanned: repositories,
+        visited,
         settings: Settings {
             no_cross_namespace_refs: args.runtime.no_cross_namespace_refs,
             workload_identity,

@@ -78,7 +78,7 @@ fn selection(observed: &Observed) -> Result<Plan, Failure> {
     let policy = policy(spec)?;
     let tags = observed.tags.as_ref().map_err(|cause| Failure::retried(FAILURE, cause.clone()))?;
     if tags.is_empty() {
-        return Ok(wait(observed));
+        return Ok(wait(observed, object));
     }
     let filter = filter(spec)?;
     let tag = select(&policy, filter.as_ref(), tags.iter().map(String::as_str));
@@ -159,17 +159,26 @@ fn filter(spec: &ImagePolicySpec) -> Result<Option<TagFilter>, Failure> {
     })
 }
 
-/// There are no tags: silent at first, so that a policy does not fail for what is about to be done. Its repository was applied
-/// together with it, or the service has started with an empty store and scans all repositories again (IP-6).
-fn wait(observed: &Observed) -> Plan {
+/// There are no tags: silent at first, so that a policy applied together with its repository does not complain of what is about to
+/// be done (IP-6).
+fn wait(observed: &Observed, repository: &ImageRepository) -> Plan {
+    let give_up = observed.settings.requeue_dependency;
+    if observed.is_to_be_visited && has_lost_tags(repository) {
+        return Plan::Wait(give_up);
+    }
     let conditions = observed.policy.status.as_ref().map_or(&[][..], |status| &status.conditions);
     let has_failed = find(conditions, READY).is_some_and(|ready| ready.status == "False");
     if !observed.has_waited && !has_failed {
         return Plan::Wait(PATIENCE);
     }
-    let give_up = observed.settings.requeue_dependency;
     let message = format!("retrying in {} error: no tags in database", weir_api::Duration::from(give_up));
     Plan::Fail(Failure::retried(reason::DEPENDENCY_NOT_READY, message).then(Next::Wait { give_up }))
+}
+
+/// Returns true for a repository without tags that had some: the service has started with an empty store.
+fn has_lost_tags(repository: &ImageRepository) -> bool {
+    let last = repository.status.as_ref().and_then(|status| status.last_scan_result.as_ref());
+    !repository.spec.suspend && last.is_some_and(|last| last.tag_count > 0)
 }
 
 fn digest_plan(policy: &ImagePolicy, name: &str, tag: &str) -> DigestPlan {

@@ -13,6 +13,8 @@ use super::{Selector, Settings, repository_key};
 pub(super) struct Observed {
     pub(super) policy: Arc<ImagePolicy>,
     pub(super) repository: Option<Arc<ImageRepository>>,
+    /// True when this service scans the repository, and has not visited it yet.
+    pub(super) is_to_be_visited: bool,
     /// Labels of the policy's namespace, read only when they matter; or why they are not known.
     pub(super) namespace_labels: Result<std::collections::BTreeMap<String, String>, String>,
     /// Tags of the repository, or why they are not known.
@@ -35,6 +37,7 @@ impl Selector {
         } else {
             Ok(Default::default())
         };
+        let is_to_be_visited = self.scanned.get(&key).is_some() && !self.visited.has(&key);
         let store = self.store.clone();
         let tags = match tokio::task::spawn_blocking(move || store.read(&key)).await {
             Ok(Ok(tags)) => Ok(tags),
@@ -42,7 +45,8 @@ impl Selector {
             Err(error) => Err(error.to_string()),
         };
         let has_waited = run.caused_by(Cause::Timer) || run.caused_by(Cause::Retry);
-        Observed { policy, repository, namespace_labels, tags, has_waited, settings: self.settings }
+        let settings = self.settings;
+        Observed { policy, repository, is_to_be_visited, namespace_labels, tags, has_waited, settings }
     }
 
     async fn namespace_labels(

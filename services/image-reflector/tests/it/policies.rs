@@ -1,10 +1,11 @@
 //! Selecting tags.
 
 use axum::http::StatusCode;
+use k8s_openapi::api::core::v1::Event;
 use serde_json::json;
-use weir_testkit::{Registry, SinkAnswer, WebhookSink, touch_requested_at};
+use weir_testkit::{Registry, SinkAnswer, WebhookSink, eventually, touch_requested_at};
 
-use crate::world::World;
+use crate::world::{DEADLINE, World};
 
 #[tokio::test]
 async fn a_policy_follows_the_scans_of_its_repository() {
@@ -85,7 +86,7 @@ async fn security_a_policy_of_another_namespace_needs_leave(
             weir_testkit::condition(object, "Ready").is_some_and(|ready| ready.message.contains(expected))
         })
     };
-    let found = weir_testkit::wait_for(&api, "app", expected, crate::world::DEADLINE, says).await;
+    let found = weir_testkit::wait_for(&api, "app", expected, DEADLINE, says).await;
     let found = found.unwrap_or_else(|error| panic!("{error}\n{}", world.controller.log_tail()));
     let is_selected = found.unwrap().data["status"]["latestRef"]["tag"] == "1.0.0";
     assert_eq!(is_selected, expected.starts_with("resolved"));
@@ -149,4 +150,13 @@ async fn a_lost_tag_database_is_rebuilt_without_a_change() {
     touch_requested_at(&world.api("ImageRepository").await, "app").await.unwrap();
     let after = world.until("ImagePolicy", "app", "resolved to 1.1.0").await;
     assert_eq!(after["observedPreviousRef"], before["latestRef"]);
+    // Nobody hears that there were no tags for a moment.
+    let events: kube::Api<Event> = kube::Api::namespaced(world.plane.client().unwrap(), &world.namespace);
+    let messages = eventually("the event of the new tag", DEADLINE, async || {
+        let events = events.list(&Default::default()).await.ok()?.items;
+        let messages: Vec<_> = events.into_iter().filter_map(|event| event.message).collect();
+        messages.iter().any(|message| message.contains("resolved to 1.1.0")).then_some(messages)
+    });
+    let messages = messages.await.unwrap();
+    assert!(!messages.iter().any(|message| message.contains("no tags in database")), "{messages:?}");
 }

@@ -32,6 +32,7 @@ fn observed(policy_change: Value, repository_change: Value) -> Observed {
     Observed {
         policy: Arc::new(serde_json::from_value(policy).unwrap()),
         repository: Some(Arc::new(serde_json::from_value(repository).unwrap())),
+        is_to_be_visited: true,
         namespace_labels: Ok([("team".to_owned(), "a".to_owned())].into()),
         tags: Ok(["2.0.0", "1.1.0", "1.0.0"].map(str::to_owned).to_vec()),
         has_waited: false,
@@ -133,17 +134,38 @@ fn missing_tags_are_waited_for_in_silence_first() {
     assert_eq!(words(decide(&without(true))), "wait 30s retrying in 30s error: no tags in database");
 }
 
-/// A service that starts with an empty store finds policies that were Ready: it scans their repositories at once.
+fn ready(status: &str) -> Value {
+    let (reason, time) = ("Any", "2026-01-01T00:00:00Z");
+    json!([{"type": "Ready", "status": status, "reason": reason, "message": "", "lastTransitionTime": time}])
+}
+
+/// A policy that was Ready loses its tags where all were deleted from the registry.
 #[rstest]
 #[case("True", "wait 5s ")]
 #[case("Unknown", "wait 5s ")]
 #[case("False", "wait 30s retrying in 30s error: no tags in database")]
-fn lost_tags_fail_no_policy_before_the_next_scan(#[case] ready: &str, #[case] expected: &str) {
-    let condition = json!({
-        "type": "Ready", "status": ready, "reason": "Any", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z",
-    });
-    let policy = json!({"status": {"conditions": [condition]}});
+fn tags_that_went_are_waited_for_in_silence_first(#[case] status: &str, #[case] expected: &str) {
+    let policy = json!({"status": {"conditions": ready(status)}});
     let plan = decide(&Observed { tags: Ok(Vec::new()), ..observed(policy, json!({})) });
+    assert_eq!(words(plan), expected);
+}
+
+/// A service that starts with an empty store scans all repositories again, and policies do not fail for that.
+#[rstest]
+#[case::to_be_visited(json!({}), true, "wait 30s ")]
+#[case::was_visited(json!({}), false, "wait 30s retrying in 30s error: no tags in database")]
+#[case::without_tags(json!({"status": {"lastScanResult": {"tagCount": 0}}}), true,
+    "wait 30s retrying in 30s error: no tags in database")]
+#[case::suspended(json!({"spec": {"suspend": true}}), true, "wait 30s retrying in 30s error: no tags in database")]
+fn lost_tags_are_waited_for_in_silence(
+    #[case] change: Value,
+    #[case] is_to_be_visited: bool,
+    #[case] expected: &str,
+) {
+    let mut repository = json!({"status": {"lastScanResult": {"tagCount": 3, "revision": "r"}}});
+    json_patch::merge(&mut repository, &change);
+    let observed = observed(json!({"status": {"conditions": ready("True")}}), repository);
+    let plan = decide(&Observed { tags: Ok(Vec::new()), has_waited: true, is_to_be_visited, ..observed });
     assert_eq!(words(plan), expected);
 }
 
