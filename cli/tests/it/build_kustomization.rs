@@ -253,6 +253,21 @@ async fn a_kustomization_in_its_own_folder_needs_no_local_source() {
 }
 
 #[tokio::test]
+async fn a_secret_that_no_api_server_takes_is_refused() {
+    let folder = fleet();
+    let secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: plain}\ndata: {token: secret}\n";
+    write(folder.path(), &[("plain/secret.yaml", secret)]);
+    let weir = Weir::default().in_folder(folder.path());
+    let line = "build kustomization other --path plain --kustomization-file fleet.yaml --dry-run";
+    let transcript = weir.transcript(&[line]).await;
+    assert!(
+        transcript.contains("failed to mask secret plain sops data: illegal base64 data at input byte 4"),
+        "{transcript}"
+    );
+    weir.agrees_wholly_with_flux(&[line]).await;
+}
+
+#[tokio::test]
 async fn what_lacks_a_path_a_file_or_an_object_is_refused() {
     let folder = fleet();
     let weir = Weir::default().in_folder(folder.path());

@@ -107,6 +107,7 @@ impl Kustomization {
         let root = specs.of(name, &global.namespace()?).await?;
         let mut text = String::new();
         for object in self.objects(&specs, root, directory).await? {
+            mask::check(&object)?;
             text.push_str(&to_yaml(&object).map_err(|error| Error::Build(error.to_string()))?);
             text.push_str("---\n");
         }

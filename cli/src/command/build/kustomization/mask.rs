@@ -1,8 +1,10 @@
 //! Hides what SOPS has encrypted (CLI-BLD02): the text is of no use to a reader, and would differ at each encryption.
 
-use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use base64::{DecodeError, Engine};
 use serde_json::Value;
+
+use crate::error::Error;
 
 /// Stands for what is hidden.
 pub(crate) const MASK: &str = "**SOPS**";
@@ -31,6 +33,26 @@ pub(super) fn mask(object: &mut Value) {
     if let Some(object) = object.as_object_mut() {
         object.remove("sops");
     }
+}
+
+/// Refuses a Secret with a value that is no base64, which no API server takes, in Flux's words. Values that are encrypted are hidden by now.
+pub(super) fn check(object: &Value) -> Result<(), Error> {
+    let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+    let data = object.get("data").and_then(Value::as_object).filter(|_| text("/kind") == "Secret");
+    for value in data.into_iter().flat_map(|data| data.values()).filter_map(Value::as_str) {
+        let value = value.replace(['\n', '\r'], "");
+        let at = match STANDARD.decode(&value) {
+            // Bits that the last symbol has too many are no error for Go.
+            Ok(_) | Err(DecodeError::InvalidLastSymbol { .. }) => continue,
+            Err(DecodeError::InvalidByte(at, _)) => at,
+            Err(DecodeError::InvalidLength(_) | DecodeError::InvalidPadding) => value.len() / 4 * 4,
+        };
+        let name = text("/metadata/name");
+        return Err(Error::Build(format!(
+            "failed to mask secret {name} sops data: illegal base64 data at input byte {at}"
+        )));
+    }
+    Ok(())
 }
 
 fn replace(object: &mut Value, field: &str, mask: &str, is_hidden: impl Fn(&str) -> bool) {
@@ -94,6 +116,23 @@ mod tests {
         }));
         assert_eq!(secret["data"], json!({ "open": "YQ==", "no-base64": "%", "file": "KipTT1BTKio=" }));
         assert_eq!(secret["stringData"], json!({ "open": "sops", "file": "**SOPS**" }));
+    }
+
+    #[rstest::rstest]
+    #[case("c2VjcmV0", None)]
+    #[case("c2Vj\ncmV0\n", None)]
+    #[case("", None)]
+    #[case("c2VjcmV0X", Some(8))]
+    #[case("nv", Some(0))]
+    #[case("nv==", None)]
+    #[case("a%bc", Some(1))]
+    fn values_of_secrets_are_base64(#[case] value: &str, #[case] expected: Option<usize>) {
+        let object =
+            |kind: &str| json!({ "kind": kind, "metadata": { "name": "s" }, "data": { "a": value } });
+        let refused = check(&object("Secret")).err().map(|error| error.to_string());
+        let words = |at| format!("failed to mask secret s sops data: illegal base64 data at input byte {at}");
+        assert_eq!(refused, expected.map(words));
+        assert!(check(&object("ConfigMap")).is_ok());
     }
 
     #[test]
