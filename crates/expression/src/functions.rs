@@ -4,7 +4,7 @@ use cel::common::types::{CelBool, CelOptional, LIST_TYPE};
 use cel::common::value::{CowVal, Val};
 use cel::{DeclarationError, Env, ExecutionError};
 
-type Outcome<'b, 'v> = Result<CowVal<'b, 'v>, ExecutionError>;
+pub(super) type Outcome<'b, 'v> = Result<CowVal<'b, 'v>, ExecutionError>;
 
 /// Adds `first`, `last`, `sets.contains`, `sets.equivalent` and `sets.intersects`.
 pub(super) fn extension(environment: &mut Env) -> Result<(), DeclarationError> {
@@ -53,7 +53,7 @@ fn optional<'b, 'v>(element: Option<Box<dyn Val + 'v>>) -> CowVal<'b, 'v> {
     CowVal::owned(element.map_or_else(CelOptional::none, CelOptional::of))
 }
 
-fn take<'b, 'v, const N: usize>(
+pub(super) fn take<'b, 'v, const N: usize>(
     arguments: Vec<CowVal<'b, 'v>>,
 ) -> Result<[CowVal<'b, 'v>; N], ExecutionError> {
     let given = arguments.len();

@@ -7,6 +7,8 @@ use cel::common::types::CelBool;
 use cel::common::value::CowVal;
 use cel::context::VariableResolver;
 
+use super::go;
+
 /// A variable that is there while there is time. No expression can name it: `@` is no part of a name.
 const TIME: &str = "@time";
 
@@ -42,7 +44,7 @@ impl<F: Fn() -> bool + Send + Sync> VariableResolver for Time<F> {
     }
 }
 
-/// The same expression, with loops that look at each turn whether there is time.
+/// The same expression, with loops that look at each turn whether there is time, and with the functions of `go`.
 pub(super) fn interruptible(expression: &IdedExpr) -> IdedExpr {
     let mut expression = expression.clone();
     rewrite(&mut expression);
@@ -64,6 +66,7 @@ fn rewrite(expression: &mut IdedExpr) {
         Expr::Select(select) => rewrite(&mut select.operand),
         Expr::Unspecified | Expr::Ident(_) | Expr::Literal(_) => {}
     }
+    go::replace(expression);
 }
 
 fn rewrite_entry(entry: &mut EntryExpr) {

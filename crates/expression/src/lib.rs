@@ -8,6 +8,7 @@
 
 mod bounds;
 mod functions;
+mod go;
 mod interrupt;
 mod types;
 mod value;
@@ -199,6 +200,7 @@ fn environment() -> Result<Env, cel::DeclarationError> {
     environment.add_extension(extensions::lists)?;
     environment.add_extension(extensions::encoders)?;
     environment.add_extension(functions::extension)?;
+    environment.add_extension(go::extension)?;
     Ok(environment)
 }
 

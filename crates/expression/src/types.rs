@@ -206,18 +206,17 @@ fn visit<'a>(expression: &'a IdedExpr, scope: &mut Vec<(&'a str, Type)>) -> Resu
         Expr::List(list) => {
             let mut elements = None;
             for item in &list.elements {
-                let element = visit(item, scope)?;
-                if let Some(others) = elements.filter(|others| parts::differ(*others, element)) {
-                    let text = format!("expected type '{others}' but found '{element}'");
-                    return Err(Fault { text, id: item.id });
-                }
-                elements = Some(elements.map_or(element, |others| parts::either(others, element)));
+                join(&mut elements, item, scope)?;
             }
             parts::list_of(elements.unwrap_or(Type::Dyn))
         }
         Expr::Map(map) => {
+            let (mut keys, mut values) = (None, None);
             for entry in &map.entries {
-                visit_entry(&entry.expr, scope)?;
+                if let EntryExpr::MapEntry(entry) = &entry.expr {
+                    join(&mut keys, &entry.key, scope)?;
+                    join(&mut values, &entry.value, scope)?;
+                }
             }
             Type::Map
         }
@@ -229,6 +228,21 @@ fn visit<'a>(expression: &'a IdedExpr, scope: &mut Vec<(&'a str, Type)>) -> Resu
         }
         Expr::Comprehension(comprehension) => comprehension_type(comprehension, scope)?,
     })
+}
+
+/// Adds one more part to those of a list or map, which are of one type.
+fn join<'a>(
+    others: &mut Option<Type>,
+    part: &'a IdedExpr,
+    scope: &mut Vec<(&'a str, Type)>,
+) -> Result<(), Fault> {
+    let found = visit(part, scope)?;
+    if let Some(others) = others.filter(|others| parts::differ(*others, found)) {
+        let text = format!("expected type '{others}' but found '{found}'");
+        return Err(Fault { text, id: part.id });
+    }
+    *others = Some(others.map_or(found, |others| parts::either(others, found)));
+    Ok(())
 }
 
 fn visit_entry<'a>(entry: &'a EntryExpr, scope: &mut Vec<(&'a str, Type)>) -> Result<(), Fault> {
@@ -265,7 +279,16 @@ fn call_type<'a>(call: &'a CallExpr, id: u64, scope: &mut Vec<(&'a str, Type)>) 
         }
     }
     for argument in &call.args {
-        arguments.push(visit(argument, scope)?);
+        arguments.push(match &argument.expr {
+            // A text may be made of values of different types.
+            Expr::List(list) if name == "format" => {
+                for item in &list.elements {
+                    visit(item, scope)?;
+                }
+                Type::List(&Type::Dyn)
+            }
+            _ => visit(argument, scope)?,
+        });
     }
     if let [one, other] = *arguments.as_slice()
         && !parts::compares(&name, one, other)

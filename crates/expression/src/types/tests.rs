@@ -12,6 +12,8 @@ use crate::{Expression, Type};
 #[case("1 == 1.0", 3, "found no matching overload for '_==_' applied to '(int, double)'")]
 #[case("size(req.l) == 'a'", 13, "found no matching overload for '_==_' applied to '(int, string)'")]
 #[case("[1, 'a'] == req.l", 5, "expected type 'int' but found 'string'")]
+#[case("{'a': 1, 'b': 'x'} == req.m", 15, "expected type 'int' but found 'string'")]
+#[case("{'a': 1, 2: 1} == req.m", 10, "expected type 'string' but found 'int'")]
 fn types_that_do_not_fit(#[case] text: &str, #[case] column: usize, #[case] fault: &str) {
     let dots = ".".repeat(column - 1);
     let expected = format!(
@@ -27,6 +29,8 @@ fn types_that_do_not_fit(#[case] text: &str, #[case] column: usize, #[case] faul
 #[case("req.n == 1 && req.n == 'a'")]
 #[case("req.a == null")]
 #[case("[1, req.n] == req.l")]
+#[case("{'a': 1, 'b': req.n} == req.m")]
+#[case("'%s %d'.format(['a', 1]) == req.a")]
 #[case("['a'] == req.l || {'a': 1} == req.m")]
 #[case("req.l.exists(x, x == 'a') && ['a'].all(x, x == 'a')")]
 fn types_that_may_fit(#[case] text: &str) {
