@@ -3,6 +3,8 @@
 //! The server-side apply schema keys container and Service ports by number *and* protocol, so a missing protocol has to
 //! be filled in first, or the second apply of the same manifest would add a second port.
 
+mod unset;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
@@ -26,6 +28,7 @@ const POD_SPECS: [(&str, &str, &str); 7] = [
 pub(crate) fn normalize(manifest: &mut Manifest) {
     let (group, kind) = (manifest.id().group.clone(), manifest.id().kind.clone());
     let is_definition = group == "apiextensions.k8s.io" && kind == "CustomResourceDefinition";
+    let is_typed = undeclared::has_type(&group) && !undeclared::is_role(manifest.id());
     let value = manifest.value_mut();
     if let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.shift_remove("creationTimestamp");
@@ -33,59 +36,14 @@ pub(crate) fn normalize(manifest: &mut Manifest) {
     if !is_definition && let Some(object) = value.as_object_mut() {
         object.shift_remove("status");
     }
-    if undeclared::has_type(&group) {
-        for field in ["spec", "webhooks"] {
-            value.get_mut(field).into_iter().for_each(drop_nulls);
-        }
-        drop_unset(value, &group, &kind);
+    if is_typed {
+        unset::drop(value, &group, &kind);
     }
     match (group.as_str(), kind.as_str()) {
         ("", "Secret") => merge_string_data(value),
         ("", "Service") => default_protocols(value.pointer_mut("/spec")),
-        ("", "ServiceAccount") => drop_empty_secrets(value),
         ("apiextensions.k8s.io", "CustomResourceDefinition") => drop_broken_ca_bundle(value),
-        ("admissionregistration.k8s.io", _) => drop_empty_ca_bundles(value),
         _ => default_container_protocols(value, &group, &kind),
-    }
-}
-
-/// Fields whose keys people choose: there, null is a value that the server judges.
-const FREE_KEYS: [&str; 7] =
-    ["annotations", "labels", "limits", "matchLabels", "nodeSelector", "parameters", "requests"];
-
-/// Text fields that say nothing when they are empty, and that the server fills in for good: `volumeName: ""` would take a volume away.
-const UNSET: [(&str, &str, &str, &str); 3] = [
-    ("", "PersistentVolumeClaim", "/spec", "volumeName"),
-    ("", "Pod", "/spec", "nodeName"),
-    ("", "Service", "/spec", "clusterIP"),
-];
-
-/// A Deployment of `type: Recreate` must not have it, and null is how people take away what the server has filled in.
-const REMOVED_BY_NULL: &str = "rollingUpdate";
-
-/// A field of a built-in kind that is null is none, as in Flux, which reads these kinds into Go's types: `replicas: null` leaves the
-/// replicas to a scaler, where the server would set them back to its default.
-fn drop_nulls(value: &mut Value) {
-    match value {
-        Value::Object(map) => {
-            map.retain(|key, value| !value.is_null() || key == REMOVED_BY_NULL);
-            map.iter_mut()
-                .filter(|(key, _)| !FREE_KEYS.contains(&key.as_str()))
-                .for_each(|(_, value)| drop_nulls(value));
-        }
-        Value::Array(items) => items.iter_mut().for_each(drop_nulls),
-        _ => {}
-    }
-}
-
-fn drop_unset(value: &mut Value, group: &str, kind: &str) {
-    for (of_group, of_kind, path, field) in UNSET {
-        if (of_group, of_kind) == (group, kind)
-            && let Some(holder) = value.pointer_mut(path).and_then(Value::as_object_mut)
-            && holder.get(field).and_then(Value::as_str) == Some("")
-        {
-            holder.shift_remove(field);
-        }
     }
 }
 
@@ -147,28 +105,6 @@ fn drop_broken_ca_bundle(definition: &mut Value) {
     }
 }
 
-/// Empty lists of Secrets are none, as in Flux: applied, they would take away those that a controller has added.
-fn drop_empty_secrets(account: &mut Value) {
-    let Some(account) = account.as_object_mut() else { return };
-    for field in ["secrets", "imagePullSecrets"] {
-        let is_empty = |list: &Value| list.is_null() || list.as_array().is_some_and(Vec::is_empty);
-        if account.get(field).is_some_and(is_empty) {
-            account.shift_remove(field);
-        }
-    }
-}
-
-/// An empty bundle of a webhook is none, as in Flux: applied, it would take away the one that an injector has filled in.
-fn drop_empty_ca_bundles(configuration: &mut Value) {
-    let webhooks = configuration.get_mut("webhooks").and_then(Value::as_array_mut);
-    let configs = webhooks.into_iter().flatten().filter_map(|webhook| webhook.get_mut("clientConfig"));
-    for config in configs.filter_map(Value::as_object_mut) {
-        if config.get("caBundle").and_then(Value::as_str) == Some("") {
-            config.shift_remove("caBundle");
-        }
-    }
-}
-
 /// Returns true for PEM text with a certificate in it that can be read.
 fn has_certificate(pem: &[u8]) -> bool {
     Pem::iter_from_buffer(pem)
@@ -217,6 +153,23 @@ mod tests {
     #[case(("admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration"),
         json!({"webhooks": [{"clientConfig": {"caBundle": ""}}, {"clientConfig": {"caBundle": null}}, {"clientConfig": {"caBundle": "Cg=="}}, "odd"]}),
         json!({"webhooks": [{"clientConfig": {}}, {"clientConfig": {}}, {"clientConfig": {"caBundle": "Cg=="}}, "odd"]}))]
+    #[case(("v1", "ServiceAccount"), json!({"automountServiceAccountToken": null}), json!({}))]
+    #[case(("rbac.authorization.k8s.io/v1", "RoleBinding"), json!({"subjects": [], "roleRef": {}}), json!({"roleRef": {}}))]
+    #[case(("rbac.authorization.k8s.io/v1", "ClusterRole"), json!({"rules": [], "aggregationRule": null}), json!({"rules": [], "aggregationRule": null}))]
+    #[case(("v1", "ConfigMap"), json!({"data": {"command": "", "n": null}, "immutable": null}), json!({"data": {"command": "", "n": null}}))]
+    #[case(("v1", "Secret"), json!({"data": null, "type": ""}), json!({}))]
+    #[case(("apps/v1", "Deployment"),
+        json!({"spec": {"replicas": 0, "paused": false, "selector": {"matchLabels": {"command": ""}}, "template": {"spec": {"nodeSelector": {}, "tolerations": [], "hostNetwork": false, "affinity": {},
+            "containers": [{"args": [], "env": [{"name": "A", "value": ""}], "tty": true, "stdin": 0, "resources": {"limits": {}}, "securityContext": {"privileged": false}}]}}}}),
+        json!({"spec": {"replicas": 0, "selector": {"matchLabels": {"command": ""}}, "template": {"spec": {"affinity": {},
+            "containers": [{"env": [{"name": "A", "value": ""}], "tty": true, "stdin": 0, "resources": {}, "securityContext": {"privileged": false}}]}}}}))]
+    #[case(("v1", "Service"), json!({"spec": {"type": "", "externalIPs": [], "selector": {"tty": "", "hostname": ""}, "ports": [{"port": 1, "protocol": "TCP", "nodePort": 0}]}}),
+        json!({"spec": {"selector": {"tty": "", "hostname": ""}, "ports": [{"port": 1, "protocol": "TCP"}]}}))]
+    #[case(("v1", "Service"), json!({"spec": {"selector": {}}}), json!({"spec": {}}))]
+    #[case(("v1", "PersistentVolumeClaim"), json!({"spec": {"selector": {}}}), json!({"spec": {"selector": {}}}))]
+    #[case(("discovery.k8s.io/v1", "EndpointSlice"), json!({"ports": [], "endpoints": [{"hostname": "", "zone": null}]}), json!({"ports": [], "endpoints": [{"hostname": ""}]}))]
+    #[case(("networking.k8s.io/v1", "NetworkPolicy"), json!({"spec": {"podSelector": {}, "ingress": [], "policyTypes": ["Ingress"]}}), json!({"spec": {"podSelector": {}, "policyTypes": ["Ingress"]}}))]
+    #[case(("example.com/v1", "Deployment"), json!({"spec": {"paused": false, "tolerations": []}}), json!({"spec": {"paused": false, "tolerations": []}}))]
     #[case(("v1", "Service"), json!({"spec": {"clusterIP": "None"}}), json!({"spec": {"clusterIP": "None"}}))]
     #[case(("v1", "Pod"), json!({"spec": "odd"}), json!({"spec": "odd"}))]
     fn normalization(#[case] kind: (&str, &str), #[case] rest: Value, #[case] expected: Value) {

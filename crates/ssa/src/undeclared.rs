@@ -49,7 +49,7 @@ pub(crate) fn remove(id: &ObjectId, object: &mut Value, message: &str) -> bool {
 }
 
 /// Returns true for the two kinds that Flux leaves as they are, though it has their types.
-fn is_role(id: &ObjectId) -> bool {
+pub(crate) fn is_role(id: &ObjectId) -> bool {
     id.group == "rbac.authorization.k8s.io" && matches!(id.kind.as_str(), "Role" | "ClusterRole")
 }
 
