@@ -49,7 +49,7 @@ impl SourceReconciler for GitReconciler {
     type Object = GitRepository;
 
     async fn bring_up_to_date(&self, attempt: &mut Attempt<'_, GitRepository>) -> Result<Success, Failure> {
-        decide::refuse_gated(&attempt.object.spec, self.workload_identity)?;
+        Failure::unless_gated(attempt.object.spec.service_account_name.as_deref(), self.workload_identity)?;
         self.warn_of_ambiguity(attempt);
         let observed = self.observe(attempt).await?;
         let plan = decide::decide(&attempt.object, attempt.known.as_ref(), &observed);

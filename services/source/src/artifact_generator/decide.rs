@@ -52,7 +52,7 @@ pub(super) fn validate(generator: &ArtifactGenerator, no_cross_namespace: bool) 
         if !aliases.insert(source.alias.as_str()) {
             return Err(invalid(format!("duplicate source alias '{}' found", source.alias)));
         }
-        let namespace = source.namespace.as_deref().unwrap_or(own);
+        let namespace = namespace_of(source, own);
         if no_cross_namespace && namespace != own {
             let SourceReference { kind, name, .. } = source;
             let message =
@@ -92,7 +92,12 @@ fn invalid(message: String) -> Failure {
 /// The object that a source refers to.
 pub(super) fn key_of(source: &SourceReference, generator: &ArtifactGenerator) -> ObjectKey {
     let own = generator.metadata.namespace.as_deref().unwrap_or_default();
-    ObjectKey::new(source.namespace.as_deref().unwrap_or(own), &source.name)
+    ObjectKey::new(namespace_of(source, own), &source.name)
+}
+
+/// The namespace of a source; an empty one is none, as in Flux.
+fn namespace_of<'a>(source: &'a SourceReference, own: &'a str) -> &'a str {
+    source.namespace.as_deref().filter(|namespace| !namespace.is_empty()).unwrap_or(own)
 }
 
 /// Identity of all that the artifacts are made of (SRC-AGN-6).

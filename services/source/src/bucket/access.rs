@@ -28,9 +28,7 @@ impl BucketReconciler {
     pub(super) async fn open(&self, attempt: &Attempt<'_, Bucket>) -> Result<weir_bucket::Bucket, Failure> {
         let spec = &attempt.object.spec;
         decide::check_sts(spec)?;
-        if spec.service_account_name.is_some() && !self.workload_identity {
-            return Err(Failure::workload_identity());
-        }
+        Failure::unless_gated(spec.service_account_name.as_deref(), self.workload_identity)?;
         let secret = self.secrets.find(&attempt.key().namespace, spec.secret_ref.as_ref()).await;
         let secret = secret.map_err(|error| secret_failure("", &error))?;
         let http = self.transport(attempt).await?;

@@ -2,7 +2,6 @@
 
 use weir_access::reference;
 use weir_api::condition_type::ARTIFACT_IN_STORAGE;
-use weir_api::source::GitRepositorySpec;
 use weir_api::{Artifact, GitRepository};
 use weir_artifact::{RelPath, Revision};
 use weir_git::{Error, Reference, without_password};
@@ -41,14 +40,6 @@ pub(super) struct SparsePath {
     pub(super) written: String,
     /// Where it is in the tree; nothing when it leads out of it.
     pub(super) path: Option<RelPath>,
-}
-
-/// Refuses fields whose gate is off; they are never obeyed in part (CLD-2).
-pub(super) fn refuse_gated(spec: &GitRepositorySpec, workload_identity: bool) -> Result<(), Failure> {
-    if spec.service_account_name.is_some() && !workload_identity {
-        return Err(Failure::workload_identity());
-    }
-    Ok(())
 }
 
 /// Decides what a run does; `known` is the artifact that is whole in the store.

@@ -30,12 +30,14 @@ impl Failure {
         Self::new(SOURCE_VERIFIED, reason, message)
     }
 
-    /// Makes the failure of an object that names a ServiceAccount while the gate for that is off.
-    pub(crate) fn workload_identity() -> Self {
-        Self::of(
-            FETCH_FAILED,
-            weir_runtime::Failure::workload_identity("spec.serviceAccountName for provider"),
-        )
+    /// Refuses an object that names a ServiceAccount while the gate for that is off; it is never obeyed in part (CLD-2). An empty
+    /// name is none.
+    pub(crate) fn unless_gated(account: Option<&str>, is_on: bool) -> Result<(), Self> {
+        if is_on || account.is_none_or(str::is_empty) {
+            return Ok(());
+        }
+        let cause = weir_runtime::Failure::workload_identity("spec.serviceAccountName for provider");
+        Err(Self::of(FETCH_FAILED, cause))
     }
 
     /// The store failed (SRC-GIT-33).
@@ -99,5 +101,27 @@ impl Failure {
     /// The same failure with a remark.
     pub(crate) fn remarked(self, remark: impl Into<String>) -> Self {
         Self { remark: Some(remark.into()), ..self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case(Some("x"), false, Some("FeatureGateDisabled"))]
+    #[case(Some("x"), true, None)]
+    #[case::empty(Some(""), false, None)]
+    #[case(None, false, None)]
+    fn accounts_are_refused_while_the_gate_is_off(
+        #[case] account: Option<&str>,
+        #[case] is_on: bool,
+        #[case] reason: Option<&str>,
+    ) {
+        let refused = Failure::unless_gated(account, is_on).err();
+        assert_eq!(refused.as_ref().map(|failure| failure.cause.reason), reason);
+        assert!(refused.is_none_or(|failure| failure.cause.is_stalled()));
     }
 }

@@ -61,6 +61,7 @@ fn what_can_never_be_built_is_refused(#[case] spec: Value, #[case] reason: &str,
 #[case(changed("/artifacts/0/originRevision", json!("@other")), false)]
 #[case(changed("/sources/1/namespace", json!("apps")), true)]
 #[case(changed("/sources/1/namespace", Value::Null), true)]
+#[case(changed("/sources/1/namespace", json!("")), true)]
 fn what_can_be_built_is_not(#[case] spec: Value, #[case] no_cross_namespace: bool) {
     validate(&generator(spec, json!({})), no_cross_namespace).unwrap();
 }

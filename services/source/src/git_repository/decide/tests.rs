@@ -52,13 +52,6 @@ fn old_revision_formats_are_no_change() {
 }
 
 #[rstest]
-#[case(json!({ "provider": "azure", "serviceAccountName": "x" }), "FeatureGateDisabled")]
-fn refused(#[case] spec: Value, #[case] reason: &str) {
-    let failure = refuse_gated(&object(spec, json!({})).spec, false).unwrap_err();
-    assert_eq!((failure.cause.reason, failure.cause.is_stalled()), (reason, true));
-}
-
-#[rstest]
 #[case::none(&[], &[], false)]
 #[case::same(&[("r", "d")], &[("r", "d")], false)]
 #[case::new(&[], &[("r", "d")], true)]
