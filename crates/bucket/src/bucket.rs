@@ -134,12 +134,11 @@ impl Bucket {
     /// # Errors
     /// Fails when the server does not answer or refuses.
     pub async fn get(&self, object: &Object, limit: u64) -> Result<Option<Download>, Error> {
-        let unpinned = object.unpinned();
-        let (answer, object) = match self.fetch(object).await {
+        let answer = match self.fetch(object).await {
             Err(error) if error.is_changed() && !object.pin.is_empty() => {
-                (self.fetch(&unpinned).await, &unpinned)
+                self.fetch(&object.unpinned()).await
             }
-            answer => (answer, object),
+            answer => answer,
         };
         match answer {
             Ok(response) => Ok(Some(Download::new(response, object, limit))),

@@ -5,6 +5,9 @@ use reqwest::{Method, Response, header};
 
 use crate::error::Error;
 
+/// Header in which Google names the generation of what it sends.
+const GENERATION: &str = "x-goog-generation";
+
 /// An object as the listing shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Object {
@@ -50,10 +53,10 @@ pub struct Download {
 
 impl Download {
     pub(crate) fn new(response: Response, object: &Object, limit: u64) -> Self {
-        let etag = response.headers().get(header::ETAG).and_then(|etag| etag.to_str().ok());
-        // A generation pins what the listing shows; the answer may have an etag of another kind.
-        let is_generation = !object.pin.is_empty() && bare_etag(&object.pin) != object.etag;
-        let etag = etag.filter(|_| !is_generation);
+        let value = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok());
+        // Of the generation that the listing shows the answer may have an etag of another kind.
+        let is_generation = !object.pin.is_empty() && value(GENERATION) == Some(object.pin.as_str());
+        let etag = value(header::ETAG.as_str()).filter(|_| !is_generation);
         let etag = etag.map_or_else(|| object.etag.clone(), |etag| bare_etag(etag).to_owned());
         // The listing knows the size of what it was pinned to, should the answer's length be wrong. (What Google pins by
         // generation may come unpacked, and so larger or smaller.)
@@ -114,18 +117,24 @@ mod tests {
 
     use super::*;
 
-    fn pinned(pin: &str) -> Download {
-        let answer = axum::http::Response::builder().header(header::ETAG, "\"answer\"").body("").unwrap();
-        let object = Object { key: "a".to_owned(), etag: "listed".to_owned(), size: 3, pin: pin.to_owned() };
-        Download::new(answer.into(), &object, 10)
-    }
-
     #[rstest]
-    #[case::by_generation("1700000000000000", "listed")]
-    #[case::not_at_all("", "answer")]
-    #[case::by_etag("listed", "answer")]
-    fn content_has_the_etag_of_what_it_is(#[case] pin: &str, #[case] expected: &str) {
-        assert_eq!(pinned(pin).etag(), expected);
+    #[case::of_the_listed_generation("17", Some("17"), "listed")]
+    #[case::of_another_generation("17", Some("18"), "answer")]
+    #[case::of_no_generation("17", None, "answer")]
+    #[case::not_pinned("", Some("17"), "answer")]
+    #[case::pinned_by_etag("listed", None, "answer")]
+    fn content_has_the_etag_of_what_it_is(
+        #[case] pin: &str,
+        #[case] generation: Option<&str>,
+        #[case] expected: &str,
+    ) {
+        let mut answer = axum::http::Response::builder().header(header::ETAG, "\"answer\"");
+        if let Some(generation) = generation {
+            answer = answer.header(GENERATION, generation);
+        }
+        let object = Object { key: "a".to_owned(), etag: "listed".to_owned(), size: 3, pin: pin.to_owned() };
+        let download = Download::new(answer.body("").unwrap().into(), &object, 10);
+        assert_eq!(download.etag(), expected);
     }
 
     #[rstest]

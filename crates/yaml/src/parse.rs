@@ -5,6 +5,7 @@ mod builder;
 mod events;
 mod lenient;
 mod merge;
+mod words;
 
 use std::ops::Range;
 use std::sync::Arc;

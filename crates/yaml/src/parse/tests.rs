@@ -90,3 +90,27 @@ fn bytes_are_checked_before_they_are_parsed() {
     assert!(matches!(read(&[b'a'; 30]).unwrap_err(), YamlError::TooLarge { size: 30, limit: 20 }));
     assert_eq!(read(b"\xef\xbb\xbfa: 1\r\nb: 2\r\n").unwrap().as_str(), "a: 1\nb: 2\n");
 }
+
+/// What go-yaml says of the mistakes that are made most often.
+#[rstest]
+#[case("a:\n\tb: 1\n", "found character that cannot start any token")]
+#[case("a: @x\n", "found character that cannot start any token")]
+#[case("a: `x`\n", "found character that cannot start any token")]
+#[case("a: %x\n", "found character that cannot start any token")]
+#[case("a:\n  b: 1\n c: 2\n", "did not find expected key")]
+#[case("a: 1\n- b\n", "did not find expected key")]
+#[case("- a\nb: c\n", "did not find expected '-' indicator")]
+#[case("a:\n  - b: 1\n   c: 2\n", "did not find expected '-' indicator")]
+#[case("a: b: c\n", "mapping values are not allowed in this context")]
+#[case("a:\n- b\n c: d\n", "mapping values are not allowed in this context")]
+#[case("key: value\n  other: x\n", "mapping values are not allowed in this context")]
+#[case("a: \"x\n", "found unexpected end of stream")]
+#[case("a: [1, 2\nb: 3\n", "did not find expected ',' or ']'")]
+#[case("a: {b: 1\nc: 2\n", "did not find expected ',' or '}'")]
+#[case("a: 1\nb\nc: 2\n", "could not find expected ':'")]
+#[case("a: |\n x\n  y\nz\n", "could not find expected ':'")]
+#[case("a: \"\\q\"\n", "found unknown escape character")]
+fn mistakes_in_the_words_of_go_yaml(#[case] text: &str, #[case] wanted: &str) {
+    let error = parse(text).unwrap_err().to_string();
+    assert!(error.ends_with(&format!(": {wanted}")), "{error}");
+}

@@ -1,0 +1,38 @@
+//! The words of go-yaml about mistakes that are made often, for which users search.
+
+use granit_parser::{ErrorKind, ScanError};
+
+/// Returns the words for a mistake; those of the parser, without the place in its grammar, where go-yaml's are not known.
+pub(super) fn problem(error: &ScanError) -> String {
+    let known = match error.kind() {
+        ErrorKind::UnexpectedCharacter { .. }
+        | ErrorKind::TabNotAllowed
+        | ErrorKind::TabInBlockIndentation
+        | ErrorKind::TabInIndentation => "found character that cannot start any token",
+        ErrorKind::ExpectedBlockMappingKey
+        | ErrorKind::UnexpectedEofBlockMapping
+        | ErrorKind::InvalidIndentation => "did not find expected key",
+        ErrorKind::ExpectedBlockSequenceEntry | ErrorKind::UnexpectedEofBlockSequence => {
+            "did not find expected '-' indicator"
+        }
+        ErrorKind::ExpectedFlowMappingSeparator
+        | ErrorKind::UnexpectedEofFlowMapping
+        | ErrorKind::UnexpectedEofImplicitFlowMapping
+        | ErrorKind::UnclosedFlowCollection { open: '{' } => "did not find expected ',' or '}'",
+        ErrorKind::ExpectedFlowSequenceSeparator
+        | ErrorKind::UnexpectedEofFlowSequence
+        | ErrorKind::InvalidColonPlacement
+        | ErrorKind::UnclosedFlowCollection { open: '[' } => "did not find expected ',' or ']'",
+        ErrorKind::SimpleKeyExpected | ErrorKind::InvalidSimpleKey => "could not find expected ':'",
+        // Text in quotes may go on at any column: what is wrong with it is that it does not end.
+        ErrorKind::UnclosedQuotedScalar | ErrorKind::InvalidQuotedScalarIndent => {
+            "found unexpected end of stream"
+        }
+        _ => {
+            let said = error.info();
+            let problem = said.strip_prefix("while ").and_then(|rest| rest.split_once(", "));
+            return problem.map_or(said.clone(), |(_, problem)| problem.to_owned());
+        }
+    };
+    known.to_owned()
+}
