@@ -154,10 +154,7 @@ impl Query {
 
     /// The events that are there, then every new one and every change of one.
     fn watch(&self, cluster: &Cluster) -> futures::stream::BoxStream<'static, Result<Event, Error>> {
-        let config = watcher::Config {
-            field_selector: self.fields.clone(),
-            ..watcher::Config::default()
-        };
+        let config = watcher::Config { field_selector: self.fields.clone(), ..watcher::Config::default() };
         watcher(self.api(cluster), config)
             .try_filter_map(|event| {
                 std::future::ready(Ok(match event {
