@@ -1,4 +1,4 @@
-//! What cel-go does otherwise than the evaluator: such parts of an expression are replaced by functions that no expression can
+//! Differences of cel-go from the evaluator: such parts of an expression are replaced by functions that no expression can
 //! name, as `@` is no part of a name (DEP-CEL-2).
 
 use cel::common::ast::{CallExpr, Expr, IdedExpr, LiteralValue};
@@ -10,7 +10,7 @@ use super::functions::{Outcome, take};
 
 /// `has(operand.field)`, which is false of what has no fields at all, as of null.
 const HAS: &str = "@has";
-/// What `string(value)` is asked for: doubles and timestamps are texts already.
+/// The value of `string(value)`, in which doubles and timestamps are texts already.
 const TEXT: &str = "@text";
 
 /// Adds the functions.

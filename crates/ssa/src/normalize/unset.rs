@@ -160,7 +160,7 @@ pub(super) fn drop(object: &mut Value, group: &str, kind: &str) {
     parts.for_each(|(_, part)| fields.drop_below(part));
 }
 
-/// What is known about the fields of a kind.
+/// Knowledge about the fields of a kind.
 struct Fields {
     are_known: bool,
     selects_labels: bool,

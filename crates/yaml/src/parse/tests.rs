@@ -91,7 +91,7 @@ fn bytes_are_checked_before_they_are_parsed() {
     assert_eq!(read(b"\xef\xbb\xbfa: 1\r\nb: 2\r\n").unwrap().as_str(), "a: 1\nb: 2\n");
 }
 
-/// What go-yaml says of the mistakes that are made most often.
+/// The words of go-yaml about the mistakes that are made most often.
 #[rstest]
 #[case("a:\n\tb: 1\n", "found character that cannot start any token")]
 #[case("a: @x\n", "found character that cannot start any token")]

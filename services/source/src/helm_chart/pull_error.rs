@@ -42,7 +42,7 @@ pub(super) enum PullError {
         digest: String,
         error: Error,
     },
-    /// What was found is no chart.
+    /// The artifact is there and is no chart.
     NoChart(String),
     TooLarge {
         limit: u64,
