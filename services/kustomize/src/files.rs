@@ -12,7 +12,7 @@ use weir_kustomize::{DirEntry, FileKind, FileSystem, FsError, RelPath, Stop};
 /// Unpacked files. Most of them are on disk; what is read is in memory.
 #[derive(Debug)]
 pub struct ArtifactFiles {
-    /// Where each file lies; nothing of a directory.
+    /// The place of each file; nothing of a directory.
     entries: BTreeMap<Path, Option<Span>>,
     stack: FileStack,
 }

@@ -15,7 +15,7 @@ use weir_runtime::{Failure, Next, ObjectKey, condition::find};
 use super::{observe::Observed, repository_key};
 use crate::{access::has_cloud_account, image_name};
 
-/// How long a policy is silent while its repository has no tags: a repository is scanned in this time.
+/// Time for which a policy is silent while its repository has no tags: a repository is scanned in it.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Reason of conditions.
