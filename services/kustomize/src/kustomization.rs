@@ -44,7 +44,8 @@ pub(crate) use self::observe::dependencies_of;
 pub(crate) use self::prune_limit::PruneLimit;
 pub use self::wake::in_order;
 pub(crate) use self::wake::{
-    SECRET, configs_of, wake_by_config, wake_by_confirmation, wake_by_dependency, wake_by_source,
+    SECRET, configs_of, wake_by_child, wake_by_config, wake_by_confirmation, wake_by_dependency,
+    wake_by_source,
 };
 use crate::builds::Builds;
 use crate::cluster::{Clusters, owner_of};
@@ -113,7 +114,7 @@ impl Reconciler for KustomizationReconciler {
 
     /// A health check ends by its result: else the status would say for good that it goes on.
     fn outlasts_suspension(&self, key: &ObjectKey) -> bool {
-        self.memory.get(key).waiting.is_some()
+        self.memory.waits(key)
     }
 
     async fn reconcile(&self, run: Run<Kustomization>) -> Outcome<Kustomization> {

@@ -25,7 +25,7 @@ use crate::cluster::{Clusters, Entrances, Trust};
 use crate::fetch::{Artifacts, LocalHosts};
 use crate::kustomization::{
     Keys, KustomizationReconciler, Memory, Overtaken, PruneLimit, SECRET, Settings, configs_of,
-    dependencies_of, wake_by_config, wake_by_confirmation, wake_by_dependency, wake_by_source,
+    dependencies_of, wake_by_child, wake_by_config, wake_by_confirmation, wake_by_dependency, wake_by_source,
 };
 use crate::rpc::Rpc;
 use crate::source::{SourceId, Sources};
@@ -75,7 +75,7 @@ pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
     service.grpc(|server| server.add(KustomizationsServer::new(rpc)));
     let runs = service.controller("kustomization", own.clone(), reconciler, concurrent);
     let runs = queue.get_or_init(|| runs).clone();
-    wake(&own, &all, &sources, &runs);
+    wake(&own, &all, &sources, &memory, &runs);
     wake_by_configs(&args, &service, &own, &memory, &runs).await?;
     let ended = service.run_until_shutdown().await;
     clusters.stopped().await;
@@ -197,8 +197,14 @@ async fn sources(service: &Service) -> Result<Sources, ServiceError> {
     })
 }
 
-/// Lets changes of sources and of dependencies wake the Kustomizations that they concern.
-fn wake(own: &Cache<Kustomization>, all: &Cache<Kustomization>, sources: &Sources, queue: &Queue) {
+/// Lets changes of sources, of dependencies and of children wake the Kustomizations that they concern.
+fn wake(
+    own: &Cache<Kustomization>,
+    all: &Cache<Kustomization>,
+    sources: &Sources,
+    memory: &Arc<Memory>,
+    queue: &Queue,
+) {
     let by_source = own.index(|kustomization| [SourceId::of(kustomization)]);
     wake_by(&sources.git, &by_source, queue);
     wake_by(&sources.oci, &by_source, queue);
@@ -207,9 +213,10 @@ fn wake(own: &Cache<Kustomization>, all: &Cache<Kustomization>, sources: &Source
         wake_by(external, &by_source, queue);
     }
     let by_dependency = own.index(|kustomization| dependencies_of(kustomization).collect::<Vec<_>>());
-    let to = queue.clone();
+    let (units, to) = (Arc::clone(memory), queue.clone());
     all.on_change(move |change| {
         wake_by_dependency(change, &by_dependency, &to);
+        wake_by_child(change, &units, &to);
         wake_by_confirmation(change, &to);
     });
 }

@@ -2,6 +2,7 @@
 
 mod announcements;
 mod asked;
+mod children;
 
 use std::collections::HashSet;
 use std::pin::pin;
@@ -15,6 +16,8 @@ use weir_kstatus::{Assessment, Status};
 use weir_ssa::{Action, ChangeSet, Entry, Judge, Manifest, ObjectId, Owner, Probe, Session, probe};
 
 pub(crate) use self::announcements::Announcements;
+#[cfg(doc)]
+use super::KustomizationReconciler;
 use super::expression::{HealthChecks, public_part};
 
 /// Objects that are asked for at once, where no watch knows them.
@@ -133,12 +136,19 @@ pub(crate) fn short_jobs(manifests: &[Manifest]) -> HashSet<ObjectId> {
 }
 
 impl Check {
-    /// Looks at all objects. The second value is when to look again, if no watch will say so earlier.
-    pub(crate) async fn look(&self, session: &Session, fails_fast: bool) -> (Verdict, Option<Duration>) {
+    /// Looks at all objects; `outdated` are [children](KustomizationReconciler::outdated). The second value is when to look again, if no
+    /// watch will say so earlier.
+    pub(crate) async fn look(
+        &self,
+        session: &Session,
+        outdated: &HashSet<ObjectId>,
+        fails_fast: bool,
+    ) -> (Verdict, Option<Duration>) {
         let mut found = Vec::with_capacity(self.targets.len());
         let mut is_polled = false;
         let looks = self.targets.iter().cloned().map(|id| async move {
-            if session.lacks_namespace(&id).await { None } else { Some(self.health(session, &id).await) }
+            let lacks_namespace = session.lacks_namespace(&id).await;
+            if lacks_namespace { None } else { Some(self.health(session, outdated, &id).await) }
         });
         let mut looks = pin!(stream::iter(looks).buffered(AT_ONCE).zip(stream::iter(&self.targets)));
         while let Some((state, id)) = looks.next().await {
@@ -153,7 +163,22 @@ impl Check {
     }
 
     /// The health of one object, and whether no watch will tell of its change.
-    pub(crate) async fn health(&self, session: &Session, id: &ObjectId) -> (Probe, bool) {
+    pub(crate) async fn health(
+        &self,
+        session: &Session,
+        outdated: &HashSet<ObjectId>,
+        id: &ObjectId,
+    ) -> (Probe, bool) {
+        let (state, is_asked) = self.shown_health(session, id).await;
+        if state.assessment.status == Status::Current && outdated.contains(id) {
+            let message = "Ready is that of an older revision";
+            return (Assessment::new(Status::InProgress, message).into(), true);
+        }
+        (state, is_asked)
+    }
+
+    /// The health that an object itself shows.
+    async fn shown_health(&self, session: &Session, id: &ObjectId) -> (Probe, bool) {
         if self.custom.covers(id) {
             return (self.evaluate(session, id).await, true);
         }

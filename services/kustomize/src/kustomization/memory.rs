@@ -186,6 +186,11 @@ impl Memory {
         self.0.lock().get(key).cloned().unwrap_or_default()
     }
 
+    /// Returns true while a run of the Kustomization waits for health.
+    pub(crate) fn waits(&self, key: &ObjectKey) -> bool {
+        self.0.lock().get(key).is_some_and(|unit| unit.waiting.is_some())
+    }
+
     pub(crate) fn change(&self, key: &ObjectKey, change: impl FnOnce(&mut Unit)) {
         change(self.0.lock().entry(key.clone()).or_default());
     }

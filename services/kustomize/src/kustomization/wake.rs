@@ -13,6 +13,7 @@ use super::decide::conditions;
 use super::memory::Memory;
 use super::observe::dependencies_of;
 use super::prune_limit;
+use crate::cluster::GROUP;
 use crate::source::{SourceId, is_revision};
 use crate::variables::CONFIG_MAP;
 
@@ -104,13 +105,7 @@ pub(crate) fn wake_by_dependency(
     queue: &Queue,
 ) {
     let Some(new) = &change.new else { return };
-    let state = |object: &Kustomization| {
-        let status = object.status.as_ref()?;
-        let applied = status.last_applied_revision.clone();
-        condition::is_ready(conditions(object)).then_some((applied, status.observed_generation))
-    };
-    let is_ready = state(new);
-    let has_become_ready = is_ready.is_some() && change.old.as_ref().is_none_or(|old| state(old) != is_ready);
+    let has_become_ready = has_become_ready(change);
     let key = ObjectKey::of(&**new);
     let mut waiting = by_dependency.naming(&key);
     waiting.retain(|kustomization| {
@@ -122,4 +117,25 @@ pub(crate) fn wake_by_dependency(
         waits && !condition::is_ready(conditions(kustomization))
     });
     queue.wake(waiting, Cause::Dependency);
+}
+
+/// A Kustomization has become ready, or ready for another revision: the one that applied it may wait for that.
+pub(crate) fn wake_by_child(change: &Change<Kustomization>, memory: &Memory, queue: &Queue) {
+    let Some(labels) = change.new.as_ref().and_then(|new| new.metadata.labels.as_ref()) else { return };
+    let label = |name: &str| labels.get(&format!("{GROUP}/{name}")).map(String::as_str);
+    let (Some(namespace), Some(name)) = (label("namespace"), label("name")) else { return };
+    let parent = ObjectKey::new(namespace, name);
+    if has_become_ready(change) && memory.waits(&parent) {
+        queue.enqueue(parent, Cause::Health);
+    }
+}
+
+fn has_become_ready(change: &Change<Kustomization>) -> bool {
+    let state = |object: &Arc<Kustomization>| {
+        let status = object.status.as_ref()?;
+        let applied = status.last_applied_revision.clone();
+        condition::is_ready(conditions(object)).then_some((applied, status.observed_generation))
+    };
+    let new = change.new.as_ref().and_then(state);
+    new.is_some() && change.old.as_ref().and_then(state) != new
 }

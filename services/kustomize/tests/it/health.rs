@@ -237,3 +237,36 @@ async fn expressions_hold_between_stages() {
     world.ready("app").await;
     assert!(world.config_map("b").await.is_some());
 }
+
+/// The Ready of a child that has not begun with the new revision is that of the one before. The child belongs to another shard here, whose
+/// part the test plays.
+#[tokio::test(flavor = "multi_thread")]
+async fn children_are_waited_for_until_they_are_ready_for_the_new_revision() {
+    let world = World::with_flags(&["--watch-label-selector=!sharding.fluxcd.io/key"]).await;
+    let child = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata:\n  name: child\n  \
+                 labels: {sharding.fluxcd.io/key: other}\nspec: {interval: 1h, path: ./child, prune: true, \
+                 sourceRef: {kind: GitRepository, name: src}}\n";
+    let files = [("parent/k.yaml", child), ("child/a.yaml", &cm("a", "1"))];
+    let api = world.kustomizations().await;
+    let ready = async |revision: &str| {
+        let status = json!({"status": {"observedGeneration": 1, "lastAppliedRevision": revision,
+            "lastAttemptedRevision": revision, "conditions": [{"type": "Ready", "status": "True", "reason": "x",
+                "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}]}});
+        weir_testkit::eventually("the child is there", PATIENCE, async || {
+            api.patch_status("child", &PatchParams::default(), &Patch::Merge(&status)).await.ok()
+        })
+        .await
+        .unwrap()
+    };
+    let first = world.source("src", 1, &files).await;
+    world.kustomization("parent", json!({"path": "./parent", "wait": true, "timeout": "1h"})).await;
+    ready(&first).await;
+    world.applied("parent", &first).await;
+    let second = world.source("src", 2, &files).await;
+    let waiting =
+        weir_testkit::wait_condition(&api, "parent", "Healthy", "Unknown", None, PATIENCE).await.unwrap();
+    let message = weir_testkit::condition(&waiting, "Healthy").unwrap().message;
+    assert_eq!(message, "Running health checks for revision main@sha1:2 with a timeout of 1h0m0s");
+    ready(&second).await;
+    world.applied("parent", &second).await;
+}

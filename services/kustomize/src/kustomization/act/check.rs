@@ -79,7 +79,8 @@ impl KustomizationReconciler {
     }
 
     pub(super) async fn check(&self, session: &Session, mut waiting: Waiting) -> Done {
-        let (verdict, poll) = waiting.check.look(session, self.settings.fails_fast).await;
+        let outdated = self.outdated(waiting.inputs.target, &waiting.check.targets).await;
+        let (verdict, poll) = waiting.check.look(session, &outdated, self.settings.fails_fast).await;
         let took = waiting.check.started.elapsed();
         match verdict {
             Verdict::Passed => Done::Finished(waiting.attempt, Some(took)),

@@ -7,11 +7,12 @@ use futures::{StreamExt, stream};
 use weir_api::Kustomization;
 use weir_kstatus::{Assessment, Status};
 use weir_runtime::ObjectKey;
-use weir_ssa::{ObjectId, Session};
+use weir_ssa::ObjectId;
 
 use super::super::KustomizationReconciler;
 use super::super::expression::HealthChecks;
 use super::{AT_ONCE, Check};
+use crate::cluster::Cluster;
 
 /// Time for all objects: those left are not known then.
 const TIME: Duration = Duration::from_secs(20);
@@ -38,7 +39,7 @@ impl KustomizationReconciler {
             owner: self.owner(kustomization),
             hides_others: self.hides_others(&cluster, kustomization),
         };
-        self.assessments(&cluster.session(kustomization), &check, ids).await
+        self.assessments(&cluster, kustomization, &check, ids).await
     }
 
     /// The objects that a Kustomization waits for and that are not healthy yet.
@@ -46,18 +47,24 @@ impl KustomizationReconciler {
         let Some(waiting) = self.memory.get(&ObjectKey::of(kustomization)).waiting else { return Vec::new() };
         let check = &waiting.check;
         let found = match self.clusters.target(kustomization, &self.keys.secrets).await {
-            Ok(cluster) => {
-                self.assessments(&cluster.session(kustomization), check, check.targets.clone()).await
-            }
+            Ok(cluster) => self.assessments(&cluster, kustomization, check, check.targets.clone()).await,
             Err(_) => vec![unreachable(); check.targets.len()],
         };
         let found = check.targets.iter().cloned().zip(found);
         found.filter(|(_, assessment)| assessment.status != Status::Current).collect()
     }
 
-    async fn assessments(&self, session: &Session, check: &Check, ids: Vec<ObjectId>) -> Vec<Assessment> {
-        let count = ids.len();
-        let looks = ids.into_iter().map(|id| async move { check.health(session, &id).await.0.assessment });
+    async fn assessments(
+        &self,
+        cluster: &Cluster,
+        kustomization: &Kustomization,
+        check: &Check,
+        ids: Vec<ObjectId>,
+    ) -> Vec<Assessment> {
+        let (session, count) = (&cluster.session(kustomization), ids.len());
+        let outdated = &self.outdated(cluster.fingerprint(), &ids).await;
+        let looks =
+            ids.into_iter().map(|id| async move { check.health(session, outdated, &id).await.0.assessment });
         let mut found = Vec::with_capacity(count);
         let looking = stream::iter(looks).buffered(AT_ONCE).for_each(|assessment| {
             found.push(assessment);
