@@ -8,38 +8,128 @@ use url::Url;
 /// # Errors
 /// When Go would refuse it, or it has no scheme.
 pub fn parse(text: &str) -> Result<Url, String> {
-    let (whole, fragment) = text.split_once('#').unwrap_or((text, ""));
-    let refuse = |why: String| format!("parse {whole:?}: {why}");
-    if whole.chars().any(|character| character.is_ascii_control()) {
-        return Err(refuse("net/url: invalid control character in URL".to_owned()));
-    }
-    let before_query = whole.split_once('?').map_or(whole, |(before, _)| before);
-    let rest = before_query.split_once("://").map_or(before_query, |(_, rest)| rest);
-    let (authority, path) = rest.split_at_checked(rest.find('/').unwrap_or(rest.len())).unwrap_or_default();
-    let (user_info, host) = authority.rsplit_once('@').unwrap_or(("", authority));
-    host_fault(host).map_or(Ok(()), |fault| Err(refuse(fault)))?;
-    // Nobody looks at the escapes of a query before it is taken apart.
-    if let Some(escape) = [user_info, host, path].into_iter().find_map(bad_escape) {
-        return Err(refuse(format!("invalid URL escape {escape:?}")));
-    }
-    if let Some(escape) = bad_escape(fragment) {
-        return Err(format!("parse {text:?}: invalid URL escape {escape:?}"));
-    }
-    Url::parse(text).map_err(|error| refuse(error.to_string()))
+    check(text)?;
+    Url::parse(text).map_err(|error| format!("parse {:?}: {error}", split_fragment(text).0))
 }
 
-fn host_fault(host: &str) -> Option<String> {
-    let port = match host.strip_prefix('[').map(|inner| inner.split_once(']')) {
-        Some(None) => return Some("missing ']' in host".to_owned()),
-        Some(Some((_, port))) => port,
-        None => host.find(':').and_then(|at| host.get(at..)).unwrap_or_default(),
+/// Checks a URL, which need not have a scheme.
+///
+/// # Errors
+/// When Go would refuse it: its message.
+pub fn check(text: &str) -> Result<(), String> {
+    let (url, fragment) = split_fragment(text);
+    if let Some(reason) = refusal(url) {
+        return Err(format!("parse {url:?}: {reason}"));
+    }
+    malformed(fragment, false).map_or(Ok(()), |reason| Err(format!("parse {text:?}: {reason}")))
+}
+
+/// Returns the scheme of a URL in small letters; empty where there is none.
+pub fn scheme(text: &str) -> String {
+    split_scheme(text).0.to_ascii_lowercase()
+}
+
+/// Returns true when a URL names a host.
+pub fn has_host(text: &str) -> bool {
+    split_scheme(text).1.strip_prefix("//").is_some_and(|after| !host(after).is_empty())
+}
+
+/// Splits a URL behind its scheme; the scheme is empty where there is none.
+fn split_scheme(text: &str) -> (&str, &str) {
+    text.split_once(':').filter(|(scheme, _)| is_scheme(scheme)).unwrap_or(("", text))
+}
+
+fn split_fragment(text: &str) -> (&str, &str) {
+    text.split_once('#').unwrap_or((text, ""))
+}
+
+/// Returns the reason for which a URL without its fragment is refused.
+fn refusal(url: &str) -> Option<String> {
+    if url.chars().any(|char| char.is_ascii_control()) {
+        return Some("net/url: invalid control character in URL".to_owned());
+    }
+    if url.starts_with(':') {
+        return Some("missing protocol scheme".to_owned());
+    }
+    let (scheme, rest) = split_scheme(url);
+    let rest = rest.split('?').next().unwrap_or_default();
+    let is_opaque = !scheme.is_empty() && !rest.starts_with('/');
+    if is_opaque {
+        return None;
+    }
+    if !rest.starts_with('/') && rest.split('/').next().is_some_and(|segment| segment.contains(':')) {
+        return Some("first path segment in URL cannot contain colon".to_owned());
+    }
+    let after = rest.strip_prefix("//").filter(|after| !scheme.is_empty() || !after.starts_with('/'));
+    let (of_authority, path) = match after {
+        Some(after) => {
+            let (authority, path) = after.split_at(after.find('/').unwrap_or(after.len()));
+            (bad_authority(authority), path)
+        }
+        None => (None, rest),
     };
-    let digits = port.strip_prefix(':').unwrap_or_default();
-    if !port.is_empty() && (!port.starts_with(':') || !digits.bytes().all(|byte| byte.is_ascii_digit())) {
+    of_authority.or_else(|| malformed(path, false))
+}
+
+/// Returns the reason for which a text is no host with a user before it and a port behind it.
+fn bad_authority(text: &str) -> Option<String> {
+    let (user, host) = text.rsplit_once('@').unwrap_or(("", text));
+    let port = match host.strip_prefix('[') {
+        Some(address) => match address.rsplit_once(']') {
+            Some((_, port)) => port,
+            None => return Some("missing ']' in host".to_owned()),
+        },
+        None => host.find(':').and_then(|colon| host.get(colon..)).unwrap_or_default(),
+    };
+    let is_port = match port.strip_prefix(':') {
+        Some(digits) => digits.chars().all(|char| char.is_ascii_digit()),
+        None => port.is_empty(),
+    };
+    if !is_port {
         return Some(format!("invalid port {port:?} after host"));
     }
-    let stranger = host.chars().find(|character| r" \^`{|}".contains(*character))?;
-    Some(format!("invalid character {:?} in host name", stranger.to_string()))
+    let is_of_user = |char: char| char.is_ascii_alphanumeric() || "-._:~!$&'()*+,;=%@".contains(char);
+    let of_user = || (!user.chars().all(is_of_user)).then(|| "net/url: invalid userinfo".to_owned());
+    malformed(host, true).or_else(of_user).or_else(|| malformed(user, false))
+}
+
+/// Returns the reason for which a part of a URL is no sequence of characters and escapes. In a host, ASCII is not escaped, but for the
+/// sign before a zone, and few characters beside letters and digits are allowed.
+fn malformed(text: &str, is_host: bool) -> Option<String> {
+    text.char_indices().find_map(|(at, char)| match char {
+        '%' => {
+            let rest = text.as_bytes().get(at..).unwrap_or_default();
+            let escape = rest.get(..3).unwrap_or(rest);
+            let is_fine = match escape {
+                b"%25" => true,
+                [_, high, low] => {
+                    let is_ascii = (b'0'..b'8').contains(high);
+                    high.is_ascii_hexdigit() && low.is_ascii_hexdigit() && !(is_host && is_ascii)
+                }
+                _ => false,
+            };
+            (!is_fine).then(|| format!("invalid URL escape {:?}", String::from_utf8_lossy(escape)))
+        }
+        char if is_host && char.is_ascii() && !is_of_host(char) => {
+            Some(format!("invalid character {:?} in host name", char.to_string()))
+        }
+        _ => None,
+    })
+}
+
+fn is_of_host(char: char) -> bool {
+    char.is_ascii_alphanumeric() || "-_.~!$&'()*+,;=:[]<>\"".contains(char)
+}
+
+/// Returns the host with its port, from the part of a URL behind `//`.
+fn host(text: &str) -> &str {
+    let authority = text.split(['/', '?', '#']).next().unwrap_or_default();
+    authority.rsplit_once('@').map_or(authority, |(_, host)| host)
+}
+
+fn is_scheme(text: &str) -> bool {
+    text.starts_with(|char: char| char.is_ascii_alphabetic())
+        && text.chars().all(|char| char.is_ascii_alphanumeric() || matches!(char, '+' | '-' | '.'))
 }
 
 /// Returns the text without `user:password@` and without its query (tokens and signatures stand there), for messages;
@@ -57,19 +147,11 @@ pub fn without_user_info(text: &str) -> String {
     }
 }
 
-/// The first `%` that is no escape, with what follows it.
-fn bad_escape(text: &str) -> Option<&str> {
-    text.match_indices('%').find_map(|(at, _)| {
-        let hex = text.get(at + 1..at + 3).unwrap_or_default();
-        let is_escape = hex.len() == 2 && hex.bytes().all(|byte| byte.is_ascii_hexdigit());
-        let end = text.len().min(at + 3);
-        (!is_escape).then(|| text.get(at..end).unwrap_or("%"))
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use rstest::rstest;
+
+    use super::*;
 
     #[rstest]
     #[case("http://127.0.0.1:port/a", r#"parse "http://127.0.0.1:port/a": invalid port ":port" after host"#)]
@@ -82,7 +164,7 @@ mod tests {
     #[case("http://h:x/%zz#b", r#"parse "http://h:x/%zz": invalid port ":x" after host"#)]
     #[case("oci://A b/c d", r#"parse "oci://A b/c d": invalid character " " in host name"#)]
     fn refused(#[case] url: &str, #[case] message: &str) {
-        assert_eq!(super::parse(url).unwrap_err(), message);
+        assert_eq!(parse(url).unwrap_err(), message);
     }
 
     #[rstest]
@@ -90,7 +172,7 @@ mod tests {
     #[case("http://h/a@b", "http://h/a@b")]
     #[case("http://u:p@h/a?sig=secret", "http://h/a?...")]
     fn user_info_is_not_shown(#[case] text: &str, #[case] shown: &str) {
-        assert_eq!(super::without_user_info(text), shown);
+        assert_eq!(without_user_info(text), shown);
     }
 
     #[rstest]
@@ -99,6 +181,46 @@ mod tests {
     #[case("https://h/a?b=c%20d")]
     #[case("https://h/a?sig=a%zz")]
     fn taken(#[case] url: &str) {
-        assert!(super::parse(url).is_ok());
+        assert!(parse(url).is_ok());
+    }
+
+    #[rstest]
+    #[case("https://h.io:8443/r", None)]
+    #[case("ssh://git@[::1]:22/r", None)]
+    #[case("ssh://git@[::1]/r", None)]
+    #[case("proxy:8080", None)]
+    #[case("10.0.0.1:8080", Some("first path segment in URL cannot contain colon"))]
+    #[case("://h.io", Some("missing protocol scheme"))]
+    #[case("http://h.io:x/r", Some("invalid port \":x\" after host"))]
+    #[case("http://h.io/\u{7f}", Some("net/url: invalid control character in URL"))]
+    #[case("http://x:y:z", Some("invalid port \":y:z\" after host"))]
+    #[case("https://%zz", Some("invalid URL escape \"%zz\""))]
+    #[case("https://h.io/a%2", Some("invalid URL escape \"%2\""))]
+    #[case("https://h.io/a%20b?c=%zz", None)]
+    #[case("https://h.io/a#%z1", Some("invalid URL escape \"%z1\""))]
+    #[case("https://a b/c", Some("invalid character \" \" in host name"))]
+    #[case("https://a%20b/c", Some("invalid URL escape \"%20\""))]
+    #[case("https://[::1", Some("missing ']' in host"))]
+    #[case("https://me:x y@h.io", Some("net/url: invalid userinfo"))]
+    #[case("https://me:%zz@h.io", Some("invalid URL escape \"%zz\""))]
+    #[case("mailto:a%zz", None)]
+    fn addresses_are_read_as_by_go(#[case] text: &str, #[case] expected: Option<&str>) {
+        let expected = expected.map_or(Ok(()), |reason| Err(format!("parse {text:?}: {reason}")));
+        assert_eq!(check(text), expected);
+    }
+
+    #[rstest]
+    #[case("https://h.io", "https", true)]
+    #[case("HTTPS://h.io/r", "https", true)]
+    #[case("https:h.io", "https", false)]
+    #[case("https:///r", "https", false)]
+    #[case("https://?a", "https", false)]
+    #[case("https://#a", "https", false)]
+    #[case("https://user@/a", "https", false)]
+    #[case("https://user@h.io/a", "https", true)]
+    #[case("a: b", "a", false)]
+    #[case("h.io/r", "", false)]
+    fn schemes_end_at_a_colon(#[case] text: &str, #[case] expected: &str, #[case] is_of_host: bool) {
+        assert_eq!((scheme(text).as_str(), has_host(text)), (expected, is_of_host));
     }
 }

@@ -5,6 +5,7 @@ use std::num::{IntErrorKind, ParseIntError};
 
 use secrecy::{ExposeSecret, SecretString};
 use url::Url;
+use weir_access::go_url;
 use weir_git::{Identity, KeyKind};
 
 use super::address;
@@ -60,7 +61,7 @@ pub(crate) struct SshHost {
 /// Checks a Git URL, and returns its scheme.
 pub(super) fn git_scheme(url: &str) -> Result<&'static str, Error> {
     address::check(url, "git URL parse failed")?;
-    let scheme = address::scheme(url);
+    let scheme = go_url::scheme(url);
     let known = ["ssh", "http", "https"].into_iter().find(|known| *known == scheme);
     known.ok_or_else(|| {
         Error::Flags(format!("git URL scheme '{scheme}' not supported, can be: ssh, http and https"))

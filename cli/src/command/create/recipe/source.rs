@@ -1,6 +1,7 @@
 //! Sources (CLI-CRE01 to CLI-CRE06).
 
 use serde_json::json;
+use weir_access::go_url;
 
 use super::super::flag::{Flag, Flags, duration, lines, list, one_of, secret, switch, text};
 use super::super::{address, credentials, reference};
@@ -175,12 +176,12 @@ pub(super) static HELM: Recipe = Recipe {
     complete: |flags, spec| {
         let url = required(flags, "url", "url is required")?;
         address::check(url, "url parse failed")?;
-        let scheme = address::scheme(url);
+        let scheme = go_url::scheme(url);
         match scheme.as_str() {
             "http" | "https" | "oci" => {}
             _ => return refuse(format!("url scheme '{scheme}' not supported, can be: http, https and oci")),
         }
-        if !address::has_host(url) {
+        if !go_url::has_host(url) {
             return refuse("url host is required");
         }
         if scheme == "oci" {
