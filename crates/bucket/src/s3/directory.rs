@@ -44,9 +44,9 @@ pub(crate) async fn keys(
 ) -> Result<AccessKeys, Error> {
     let form = [
         ("Action", "AssumeRoleWithLDAPIdentity"),
-        ("Version", VERSION),
-        ("LDAPUsername", user),
         ("LDAPPassword", password.expose_secret()),
+        ("LDAPUsername", user),
+        ("Version", VERSION),
     ];
     let make = || {
         let request = client.post(endpoint.clone()).form(&form).build();

@@ -1,9 +1,6 @@
 //! Keys of a directory's user, against a stand-in that checks what it is sent.
 
-use std::collections::HashMap;
-
 use axum::Router;
-use axum::extract::Form;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
@@ -11,12 +8,12 @@ use weir_bucket::Buckets;
 use weir_http::Profile;
 use weir_testkit::Server;
 
-async fn sts(Form(form): Form<HashMap<String, String>>) -> Response {
-    let (action, who) = ("AssumeRoleWithLDAPIdentity", &form["LDAPPassword"]);
-    assert_eq!(form["Action"], action);
-    if who != "hunter2" || form["Version"] != "2011-06-15" {
+/// Takes the fields in the order in which Flux sends them.
+async fn sts(form: String) -> Response {
+    let action = "AssumeRoleWithLDAPIdentity";
+    if form != format!("Action={action}&LDAPPassword=hunter2&LDAPUsername=user&Version=2011-06-15") {
         let page = format!(
-            "<ErrorResponse><Error><Code>AccessDenied</Code><Message>no {who}</Message></Error></ErrorResponse>"
+            "<ErrorResponse><Error><Code>AccessDenied</Code><Message>no {form}</Message></Error></ErrorResponse>"
         );
         return (StatusCode::FORBIDDEN, page).into_response();
     }

@@ -1,5 +1,6 @@
 //! `cdevents`: events of delivery pipelines, checked for their type and their context (NTF-99).
 
+use jiff::Timestamp;
 use serde_json::Value;
 
 use super::{Call, Refusal, Rules};
@@ -38,6 +39,10 @@ pub(super) fn verify(call: Call<'_>, rules: Rules<'_>) -> Result<(), Refusal> {
         text(&format!("/context/{key}"))
             .ok_or_else(|| Refusal::CdEvent(format!("context.{key} is required")))?;
     }
+    text("/context/timestamp")
+        .unwrap_or_default()
+        .parse::<Timestamp>()
+        .map_err(|error| Refusal::CdEvent(format!("context.timestamp: {error}")))?;
     text("/subject/id").ok_or_else(|| Refusal::CdEvent("subject.id is required".to_owned()))?;
     let kind = text("/context/type").unwrap_or_default();
     if !is_type(kind) {

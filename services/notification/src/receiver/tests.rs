@@ -192,3 +192,12 @@ fn cdevents_have_a_context_and_a_known_type(#[case] kind: &str, #[case] good: bo
     assert_eq!(verdict("cdevents", &body.to_string(), &[], &[]).is_ok(), good);
     assert!(verdict("cdevents", "{}", &[], &[]).is_err());
 }
+
+#[rstest]
+#[case("2023-03-20T14:27:05.315384Z", true)]
+#[case("2023-03-20T14:27:05+02:00", true)]
+#[case("yesterday", false)]
+fn cdevents_have_the_time_at_which_they_happened(#[case] time: &str, #[case] good: bool) {
+    let body = CDEVENT.replace("2026-01-02T03:04:05Z", time);
+    assert_eq!(verdict("cdevents", &body, &[], &[]).is_ok(), good);
+}

@@ -40,7 +40,8 @@ impl HelmChartReconciler {
         let missing = dependency::missing(chart);
         let mut fetched = Fetched::new();
         for needed in &missing {
-            let origin = dependency::origin(needed, directory).map_err(|error| failed("", needed, error))?;
+            let origin =
+                dependency::origin(needed, directory).map_err(|error| failed("remote ", needed, error))?;
             let mut subchart = match origin {
                 Origin::Local(path) => {
                     let (files, needed, limits) = (files.clone(), needed.clone(), self.limits);

@@ -37,6 +37,10 @@ async fn charts_of_a_git_repository() {
             "charts/broken/Chart.yaml",
             "apiVersion: v2\nname: broken\nversion: 1.0.0\ndependencies: [{name: x, version: 1.x, repository: 'file://../../../../etc'}]\n",
         ),
+        (
+            "charts/alias/Chart.yaml",
+            "apiVersion: v2\nname: alias\nversion: 1.0.0\ndependencies: [{name: x, version: 1.x, repository: '@team'}]\n",
+        ),
         ("env.yaml", "replicas: 9\n"),
     ];
     let commit = repo.commit("main", "charts", &files_).unwrap();
@@ -122,6 +126,12 @@ async fn charts_of_a_git_repository() {
             git("charts/broken", json!({})),
             "DependencyBuildError",
             "dependency build error: failed to add local dependency 'x': no chart found at '/etc' (reference 'file://../../../../etc')",
+        ),
+        (
+            "alias",
+            git("charts/alias", json!({})),
+            "DependencyBuildError",
+            "dependency build error: failed to add remote dependency 'x': aliased repository dependency is not supported: @team",
         ),
     ];
     for (name, spec, reason, expected) in &failures {
