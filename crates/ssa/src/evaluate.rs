@@ -95,7 +95,8 @@ impl Applier<'_> {
 
     async fn look_up(&self, mut manifest: Manifest) -> Result<Known, Error> {
         let owner = &self.settings.owner;
-        let desired = hash(manifest.value(), self.settings.ignored.fingerprint());
+        let rules = (self.settings.ignored.fingerprint(), self.session.user.as_deref());
+        let desired = hash(manifest.value(), rules);
         let is_skipped = skips_desired(&owner.group, &manifest);
         let mapping = if is_skipped {
             match self.session.mapper.mapping(&manifest.api_version(), &manifest.id().kind).await {
@@ -325,8 +326,8 @@ fn configured() -> Step {
     Step::Write { action: Action::Configured, cleanup: None, rivals: Rivals::default() }
 }
 
-/// A number that differs where another manifest, or the same one under other rules, does.
-fn hash(value: &Value, rules: u64) -> u64 {
+/// A number that differs where another manifest, or the same one under other rules or by another user, does.
+fn hash(value: &Value, rules: (u64, Option<&str>)) -> u64 {
     let mut hasher = DefaultHasher::new();
     value.to_string().hash(&mut hasher);
     rules.hash(&mut hasher);

@@ -12,23 +12,31 @@ pub struct Session {
     pub(crate) mapper: Arc<Mapper>,
     pub(crate) watched: Option<(Arc<Ledger>, Watches)>,
     pub(crate) step: fn(&'static str),
+    /// Nothing where it is the cluster's own user.
+    pub(crate) user: Option<String>,
 }
 
 impl Session {
     /// A session in a cluster whose objects are watched.
     pub fn watched(client: Client, mapper: Arc<Mapper>, ledger: Arc<Ledger>, watches: Watches) -> Self {
-        Self { client, mapper, watched: Some((ledger, watches)), step: |_| {} }
+        Self { client, mapper, watched: Some((ledger, watches)), step: |_| {}, user: None }
     }
 
     /// A session in a cluster of which nothing is known but by asking.
     pub fn unwatched(client: Client, mapper: Arc<Mapper>) -> Self {
-        Self { client, mapper, watched: None, step: |_| {} }
+        Self { client, mapper, watched: None, step: |_| {}, user: None }
     }
 
     /// Calls `step` with the name of each step that leaves something in the cluster; tests end the process there.
     #[must_use]
     pub fn stepping(self, step: fn(&'static str)) -> Self {
         Self { step, ..self }
+    }
+
+    /// Names the user of the client. An object that one user has applied is tried again by another, who may have no right to it.
+    #[must_use]
+    pub fn acting_as(self, user: Option<&str>) -> Self {
+        Self { user: user.map(str::to_owned), ..self }
     }
 
     /// Returns true when an object lacks the namespace that its kind needs (KS-HC-11). A kind that is not known needs

@@ -148,12 +148,14 @@ impl Cluster {
     /// The session for all that is done on behalf of a Kustomization. There is no other way to the cluster from there.
     pub(crate) fn session(&self, kustomization: &Kustomization) -> Session {
         let namespace = kustomization.metadata.namespace.as_deref().unwrap_or_default();
-        let client = match self.account(kustomization) {
+        let account = self.account(kustomization);
+        let client = match account {
             Some(account) => self.0.identities.service_account(namespace, account),
             None => self.own(),
         };
         let (mapper, ledger) = (Arc::clone(&self.0.mapper), Arc::clone(&self.0.ledger));
         Session::watched(client, mapper, ledger, self.0.watches.clone())
+            .acting_as(account)
             .stepping(weir_runtime::killpoint::hit)
     }
 

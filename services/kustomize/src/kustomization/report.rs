@@ -161,10 +161,9 @@ fn failed(
         Class::Again(pause) => (pause, Next::After(pause)),
         _ => return refused(draft, settings, Some(attempt), failure),
     };
-    let message = match failure.reason {
-        reason::HEALTH_CHECK_FAILED => {
+    let message = match (failure.reason, attempt.checked_since) {
+        (reason::HEALTH_CHECK_FAILED, Some(since)) => {
             draft.set(HEALTHY, Status::False, failure.reason, &failure.message);
-            let since = attempt.checked_since.unwrap_or(attempt.started);
             let took = in_milliseconds(since.elapsed());
             format!("health check failed after {}: {}", text(took), failure.message)
         }

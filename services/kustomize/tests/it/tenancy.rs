@@ -24,6 +24,30 @@ async fn tenant_does_only_what_its_account_may() {
     )));
 }
 
+/// Nothing has changed in the cluster in both cases, so that no watch tells of anything.
+#[tokio::test(flavor = "multi_thread")]
+async fn rights_count_when_the_account_is_another_one_and_when_somebody_asks() {
+    let world = World::new().await;
+    let ns = &world.ns;
+    world.plane().service_account(ns, "tenant", &[rule(&["configmaps"])]).await.unwrap();
+    world.source("src", 1, &[("a.yaml", &cm("a", "1")), ("b.yaml", &cm("b", "1"))]).await;
+    world.kustomization("app", json!({})).await;
+    world.ready("app").await;
+    let refusal = async |account: &str| {
+        let refused = world.not_ready("app", "ReconciliationFailed").await;
+        let message = weir_testkit::condition(&refused, "Ready").unwrap().message;
+        assert!(message.contains(&format!("system:serviceaccount:{ns}:{account}")), "{message}");
+    };
+    world.kustomization("app", json!({"serviceAccountName": "nobody"})).await;
+    refusal("nobody").await;
+    world.kustomization("app", json!({"serviceAccountName": "tenant"})).await;
+    world.ready("app").await;
+    let bindings = world.api("rbac.authorization.k8s.io/v1", "RoleBinding").await;
+    bindings.delete("tenant", &Default::default()).await.unwrap();
+    world.requested("app").await;
+    refusal("tenant").await;
+}
+
 /// KS-SSA-30: an account that may not bind is told that the Role is not found, before anybody looks at the binding.
 #[tokio::test(flavor = "multi_thread")]
 async fn binding_that_is_left_alone_may_lack_its_role() {
