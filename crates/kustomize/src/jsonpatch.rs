@@ -27,16 +27,15 @@ pub(crate) struct Operation {
 ///
 /// # Errors
 /// The text is neither, or not a list of mappings.
-pub(crate) fn parse(files: &Files<'_>, name: &str, text: &str) -> Result<Vec<Operation>, Error> {
+pub(crate) fn parse(files: &Files<'_>, name: &str, text: &[u8]) -> Result<Vec<Operation>, Error> {
     let not_a_patch = |problem: String| Error::from(PatchError::NotOperations(problem));
-    let document = if text.starts_with('[') {
+    let document = if text.starts_with(b"[") {
         let json: serde_json::Value =
-            serde_json::from_str(text).map_err(|error| not_a_patch(error.to_string()))?;
+            serde_json::from_slice(text).map_err(|error| not_a_patch(error.to_string()))?;
         from_json(&json)
     } else {
         let malformed = |cause| Error::MalformedYaml { file: name.to_owned(), cause };
-        let source =
-            weir_yaml::Source::read(name, text.as_bytes().to_vec(), files.limits()).map_err(malformed)?;
+        let source = weir_yaml::Source::read(name, text.to_vec(), files.limits()).map_err(malformed)?;
         match parse_first_document(&source, files.limits()).map_err(malformed)? {
             Some(node) => node.before_text().as_yaml11(),
             None => return Ok(Vec::new()),

@@ -142,12 +142,18 @@ impl Merger<'_> {
         let field = |name: &str| known.and_then(|known| self.schema.field(known, name));
         let patched = patch.given().and_then(Node::as_map);
         let by_name = patched.map(Map::index);
-        let new: Vec<&Entry> = match patched {
-            Some(patched) => {
+        let new: Vec<&Entry> = match (patched, &by_name) {
+            (Some(patched), Some(by_name)) => {
                 let present = target.index();
-                patched.entries.iter().filter(|entry| present.get(&entry.key.text).is_none()).collect()
+                let counts = |entry: &&Entry| {
+                    let first = by_name.get(&entry.key.text);
+                    // Of entries with equal keys the first one counts.
+                    present.get(&entry.key.text).is_none()
+                        && first.is_some_and(|first| std::ptr::eq(first, &entry.value))
+                };
+                patched.entries.iter().filter(counts).collect()
             }
-            None => Vec::new(),
+            _ => Vec::new(),
         };
         let mut merged = Map { entries: Vec::with_capacity(target.len() + new.len()) };
         for mut entry in target.entries {

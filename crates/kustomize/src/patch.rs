@@ -49,20 +49,19 @@ impl PatchTransformer {
             (false, false) => return Err(PatchError::PatchAndPath(config_yaml(patch)).into()),
             (false, true) => {
                 let shown = quote::patch(inline, patch.target.as_ref());
-                (String::new(), inline.to_owned(), format!("[patch: {shown:?}]"))
+                (String::new(), inline.as_bytes().to_vec(), format!("[patch: {shown:?}]"))
             }
             (true, false) => {
                 let content =
                     loader.read(&build.files, &patch.path, build.options.load_restriction).map_err(
                         |cause| PatchError::Unreadable { path: patch.path.clone(), cause: Box::new(cause) },
                     )?;
-                let text = String::from_utf8_lossy(&content).into_owned();
-                (patch.path.clone(), text, format!("[path: {:?}]", patch.path))
+                (patch.path.clone(), content, format!("[path: {:?}]", patch.path))
             }
         };
         let target = patch.target.as_ref().map(CompiledSelector::of_build).transpose()?;
         Ok(Self {
-            content: Content::parse(build, &name, &text, &source)?,
+            content: Content::parse(build, &name, text, &source)?,
             source,
             target,
             options: patch.options,
@@ -71,10 +70,9 @@ impl PatchTransformer {
 }
 
 impl Content {
-    fn parse(build: &Build<'_>, name: &str, text: &str, source: &str) -> Result<Self, Error> {
-        let as_merge =
-            build.files.parse(name.to_owned(), text.as_bytes().to_vec(), name).and_then(input::resources);
-        let as_json = jsonpatch::parse(&build.files, name, text);
+    fn parse(build: &Build<'_>, name: &str, text: Vec<u8>, source: &str) -> Result<Self, Error> {
+        let as_json = jsonpatch::parse(&build.files, name, &text);
+        let as_merge = build.files.parse(name.to_owned(), text, name).and_then(input::resources);
         match (as_merge, as_json) {
             (Ok(patches), Ok(operations)) if !patches.is_empty() && !operations.is_empty() => {
                 Err(PatchError::BothKinds(source.to_owned()).into())
@@ -148,9 +146,7 @@ impl PatchTransformer {
 /// makes strings of their values: `null` does not remove a label there.
 fn copy_for(patch: &Resource, api_version: String) -> Resource {
     let mut copy = patch.clone();
-    if let Some(map) = copy.node.as_map_mut() {
-        map.set("apiVersion", Node::plain(api_version));
-    }
+    copy.set_api_version(&api_version);
     copy.stringify("labels");
     copy.stringify("annotations");
     copy
@@ -218,9 +214,7 @@ fn apply_strategic_merge(
     if !options.allow_name_change {
         target.set_metadata("name", &name);
     }
-    if target.namespace() != namespace {
-        target.set_namespace(&namespace);
-    }
+    target.set_namespace(&namespace);
     target.follow_shared();
     Ok(())
 }

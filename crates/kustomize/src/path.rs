@@ -5,6 +5,7 @@ mod make;
 mod visit;
 
 use regex::Regex;
+use weir_policy::go_regex;
 
 pub use self::get::PathError;
 pub(crate) use self::get::get;
@@ -72,9 +73,11 @@ fn part(text: &str) -> Part {
     }
     let inner = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
     match inner.and_then(|inner| inner.split_once('=')) {
-        Some((field, value)) => {
-            Part::Match { field: field.to_owned(), value: value.to_owned(), pattern: Regex::new(value).ok() }
-        }
+        Some((field, value)) => Part::Match {
+            field: field.to_owned(),
+            value: value.to_owned(),
+            pattern: go_regex::compile(value).ok(),
+        },
         None => Part::Key(text.to_owned()),
     }
 }

@@ -218,10 +218,17 @@ impl Resource {
         }
     }
 
+    /// Sets the `apiVersion`.
+    pub(crate) fn set_api_version(&mut self, api_version: &str) {
+        if let Some(map) = self.node.as_map_mut() {
+            metadata::set_text(map, "apiVersion", api_version);
+        }
+    }
+
     /// Sets the kind.
     pub(crate) fn set_kind(&mut self, kind: &str) {
         if let Some(map) = self.node.as_map_mut() {
-            map.set("kind", Node::plain(kind));
+            metadata::set_text(map, "kind", kind);
         }
     }
 

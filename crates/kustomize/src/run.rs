@@ -89,6 +89,8 @@ impl Build<'_> {
         reference::fix(&mut accumulated.resources, &accumulated.config, schema, &self.options.stop)?;
         vars::resolve(self, accumulated.vars, &accumulated.config, &mut accumulated.resources)?;
         finish::drop_local(&mut accumulated.resources)?;
+        // Replacements may have given two resources one id.
+        accumulated.resources.check_unique(schema)?;
         let mut resources = accumulated.resources.into_resources();
         if kustomization.sort_options.is_some() && self.options.reorder == Reorder::Legacy {
             self.warn(Warning::SortedTwice);

@@ -3,6 +3,7 @@
 mod labels;
 
 use regex::Regex;
+use weir_policy::go_regex::{self, GoRegexError};
 
 pub(crate) use self::labels::LabelSelector;
 use crate::id::Gvk;
@@ -14,12 +15,12 @@ use crate::schema::Schema;
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum SelectorError {
     /// Not a regular expression.
-    #[error("error parsing regexp in selector field '{field}': {cause}")]
+    #[error("selector field '{field}': {cause}")]
     Pattern {
         /// The field of the selector.
         field: &'static str,
         /// The parser's error.
-        cause: regex::Error,
+        cause: GoRegexError,
     },
     /// Not a label selector.
     #[error("{problem}")]
@@ -61,7 +62,7 @@ impl Pattern {
         if text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'/')) {
             return Ok(Self::Exact(text.to_owned()));
         }
-        match Regex::new(&format!("^(?:{text})$")) {
+        match go_regex::compile(&format!("^(?:{text})$")) {
             Ok(regex) => Ok(Self::Regex(regex)),
             Err(cause) => Err(SelectorError::Pattern { field, cause }),
         }

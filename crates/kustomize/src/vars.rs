@@ -112,6 +112,7 @@ pub(crate) fn resolve(
     let specs = CompiledSpecs::new(&config.var_reference);
     for resource in resources.iter_mut() {
         specs.apply(resource, Creation::Never, |node| expand_in(node, &values, &mut used))?;
+        resource.follow_shared();
     }
     let unused: Vec<String> = values.into_keys().filter(|name| !used.contains(name)).collect();
     if !unused.is_empty() {

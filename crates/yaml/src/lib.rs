@@ -35,4 +35,5 @@ pub use parse::{parse_documents, parse_every_document, parse_first_document};
 pub use reprint::reprint;
 pub use resolve::{Schema, resolve, yaml11_value};
 pub use text::{Position, Source, Text};
-pub use value::{Value, format_float, format_float32, format_float64, format_json_float};
+pub use value::{Value, format_float, format_float64, format_json_float};
+pub use yaml11::json_key;

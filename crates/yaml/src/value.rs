@@ -19,6 +19,20 @@ pub enum Value<'a> {
     Str(Cow<'a, str>),
 }
 
+impl Value<'_> {
+    /// The text that the value becomes where a string is wanted.
+    pub fn into_text(self) -> String {
+        match self {
+            Self::Str(text) => text.into_owned(),
+            Self::Null => String::new(),
+            Self::Bool(value) => value.to_string(),
+            Self::Int(value) => value.to_string(),
+            Self::Uint(value) => value.to_string(),
+            Self::Float(value) => format_float32(value),
+        }
+    }
+}
+
 /// How a number is written: integral values as digits, others as Go prints them (KZ-1404).
 ///
 /// Returns `None` for infinities and NaN.
@@ -39,7 +53,7 @@ pub fn format_float64(value: f64) -> String {
 }
 
 /// A float where a string is wanted: with the digits of a 32-bit one, as Go's YAML decoder gives it.
-pub fn format_float32(value: f64) -> String {
+fn format_float32(value: f64) -> String {
     shortest_general(value as f32)
 }
 

@@ -1,25 +1,25 @@
 //! Documents as libraries of YAML 1.1 read them that go through JSON: `yes` is a boolean, and of equal keys the last one counts.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 
 use crate::{Entry, Map, Node, Scalar, Style, Tag, Value, yaml11_value};
 
 impl Node {
-    /// The same document with its scalars typed as YAML 1.1 types them: `yes` and `off` are booleans, dates are text. Of entries with
-    /// equal keys the last one stays.
+    /// The same document with its scalars typed as YAML 1.1 types them: `yes` and `off` are booleans, dates are text. Keys are
+    /// what JSON makes of them, and of entries with equal keys the last one stays.
     #[must_use]
     pub fn as_yaml11(&self) -> Self {
         match self {
             Self::Map(map) => {
-                let mut last = HashMap::with_capacity(map.len());
-                last.extend(map.entries.iter().enumerate().map(|(at, entry)| (entry.key.text.as_str(), at)));
-                let is_last = |at: usize, entry: &Entry| last.get(entry.key.text.as_str()) == Some(&at);
-                let kept = map.entries.iter().enumerate().filter(|(at, entry)| is_last(*at, entry));
-                let typed = |(_, entry): (usize, &Entry)| Entry {
-                    key: entry.key.clone(),
-                    value: entry.value.as_yaml11(),
+                let mut seen = HashSet::new();
+                let typed = |entry: &Entry| {
+                    let key = json_key(&entry.key);
+                    let is_last = seen.insert(key.text.to_string());
+                    is_last.then(|| Entry { key, value: entry.value.as_yaml11() })
                 };
-                Self::Map(Map { entries: kept.map(typed).collect() })
+                let mut entries: Vec<Entry> = map.entries.iter().rev().filter_map(typed).collect();
+                entries.reverse();
+                Self::Map(Map { entries })
             }
             Self::Seq(items) => Self::Seq(items.iter().map(Self::as_yaml11).collect()),
             Self::Scalar(scalar) => match yaml11_value(scalar) {
@@ -33,5 +33,13 @@ impl Node {
                 Value::Null | Value::Int(_) | Value::Uint(_) | Value::Float(_) => self.clone(),
             },
         }
+    }
+}
+
+/// A key as JSON spells it: `yes` is `true` (KZ-202).
+pub fn json_key(key: &Scalar) -> Scalar {
+    match yaml11_value(key) {
+        Value::Str(_) | Value::Null => key.clone(),
+        value => Scalar::string(value.into_text()),
     }
 }

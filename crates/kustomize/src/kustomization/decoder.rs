@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use weir_yaml::{Entry, Map, Node, Position, Scalar, Style, Value, format_float32, yaml11_value};
+use weir_yaml::{Entry, Map, Node, Position, Value, json_key, yaml11_value};
 
 /// How strictly a document is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -201,31 +201,11 @@ impl Fields<'_> {
         match self.map.entries.iter().find(|entry| !is_known(entry)) {
             None => Ok(()),
             Some(entry) => Err(DecodeError::UnknownField {
-                field: key_text(&entry.key),
+                field: json_key(&entry.key).text.to_string(),
                 position: entry.key.text.position(),
                 hint: closest(&entry.key.text, &self.known),
             }),
         }
-    }
-}
-
-/// A key as JSON spells it: `yes` is `true` in YAML 1.1 (KZ-202).
-fn key_text(key: &Scalar) -> String {
-    match yaml11_value(key) {
-        Value::Null => key.text.to_string(),
-        value => value_text(value),
-    }
-}
-
-/// The text that a value becomes where a string is wanted.
-fn value_text(value: Value<'_>) -> String {
-    match value {
-        Value::Str(text) => text.into_owned(),
-        Value::Null => String::new(),
-        Value::Bool(value) => value.to_string(),
-        Value::Int(value) => value.to_string(),
-        Value::Uint(value) => value.to_string(),
-        Value::Float(value) => format_float32(value),
     }
 }
 
@@ -262,7 +242,7 @@ impl Decode for String {
         match (yaml11_value(scalar), decoder.strictness.coercion) {
             (Value::Str(text), _) => Ok(text.into_owned()),
             (_, Coercion::None) => Err(decoder.mismatch::<Self>(node)),
-            (value, Coercion::Value) => Ok(value_text(value)),
+            (value, Coercion::Value) => Ok(value.into_text()),
             (_, Coercion::Text) => Ok(scalar.text.to_string()),
         }
     }
@@ -332,12 +312,7 @@ impl Decode for BTreeMap<String, String> {
                 // Go names the type of the element here.
                 String::decode(&entry.value, decoder)?
             };
-            let key = if entry.key.style == Style::Plain {
-                key_text(&entry.key)
-            } else {
-                entry.key.text.to_string()
-            };
-            values.insert(key, value);
+            values.insert(json_key(&entry.key).text.to_string(), value);
         }
         Ok(values)
     }

@@ -106,7 +106,7 @@ impl Merger<'_> {
             }
             set(&mut merged, Some(value), &valid, &values);
         }
-        append_all(&mut merged, target, &valid);
+        append_all(&mut merged, target, &valid)?;
         Ok(Some(merged))
     }
 }
@@ -255,12 +255,15 @@ fn set(list: &mut Vec<Node>, element: Option<Node>, keys: &[String], values: &[S
 }
 
 /// Puts the target's elements behind the merged ones; those that are there already take their places (step 4).
-fn append_all(merged: &mut Vec<Node>, target: Vec<Node>, keys: &[String]) {
+fn append_all(merged: &mut Vec<Node>, target: Vec<Node>, keys: &[String]) -> Result<(), Error> {
     for element in target {
         if keys.first().is_some_and(String::is_empty) {
             let value = vec![element.text().unwrap_or_default().to_owned()];
             set(merged, Some(element), keys, &value);
             continue;
+        }
+        if element.as_map().is_none() && !element.is_null() {
+            return Err(Error::wrong_kind("MappingNode", &element));
         }
         let mut values = Vec::with_capacity(keys.len());
         for key in keys {
@@ -274,6 +277,7 @@ fn append_all(merged: &mut Vec<Node>, target: Vec<Node>, keys: &[String]) {
         }
         set(merged, Some(element), keys, &values);
     }
+    Ok(())
 }
 
 #[cfg(test)]

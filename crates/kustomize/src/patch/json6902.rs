@@ -34,16 +34,17 @@ impl Json6902Transformer {
         let text = match (patch.path.is_empty(), patch.patch.is_empty()) {
             (true, true) => return refuse("empty file path and empty jsonOp"),
             (false, false) => return refuse("must specify a file path or jsonOp, not both"),
-            (true, false) => patch.patch.clone(),
+            (true, false) => patch.patch.clone().into_bytes(),
             (false, true) => {
                 let content = loader.read(&build.files, &patch.path, build.options.load_restriction)?;
                 if content.is_empty() {
                     return refuse(&format!("patch file '{}' empty seems to be empty", patch.path));
                 }
-                String::from_utf8_lossy(&content).into_owned()
+                content
             }
         };
-        let shown = quote::patch(&text, Some(target));
+        let lossy = String::from_utf8_lossy(&text);
+        let shown = quote::patch(&lossy, Some(target));
         let operations =
             jsonpatch::parse(&build.files, &patch.path, &text).context(|| format!("decoding {shown}"))?;
         if operations.is_empty() {

@@ -15,12 +15,10 @@ impl Resource {
         metadata.as_map_mut()
     }
 
-    /// Sets a text field of `metadata`; an existing scalar keeps its style (KZ-705).
+    /// Sets a text field of `metadata`.
     pub(crate) fn set_metadata(&mut self, key: &str, text: &str) {
         if let Some(metadata) = self.metadata_mut() {
-            let style =
-                metadata.get(key).and_then(Node::as_scalar).map_or(Style::Plain, |scalar| scalar.style);
-            metadata.set(key, Node::Scalar(Scalar { text: text.into(), style, tag: Tag::Unset }));
+            set_text(metadata, key, text);
         }
     }
 
@@ -74,6 +72,13 @@ impl Resource {
     pub(crate) fn metadata_entry(&self, section: &str, key: &str) -> Option<&str> {
         self.node.text_at(&["metadata", section, key])
     }
+}
+
+/// Sets a text field; an existing scalar keeps its style (KZ-705).
+pub(super) fn set_text(map: &mut Map, key: &str, text: &str) {
+    let old = map.get(key).and_then(Node::as_scalar);
+    let style = old.map_or_else(|| style_of_string(text), |scalar| scalar.style);
+    map.set(key, Node::Scalar(Scalar { text: text.into(), style, tag: Tag::Unset }));
 }
 
 /// The style in which the reference makes a string: quoted when YAML 1.1 would read something else (KZ-705).

@@ -1,6 +1,7 @@
 //! `images` (§7.6).
 
 use regex::Regex;
+use weir_policy::go_regex;
 use weir_yaml::{Node, Tag};
 
 use crate::Error;
@@ -24,7 +25,7 @@ impl ImageTagTransformer {
             "^{}(:[a-zA-Z0-9_.{{}}-]*)?(@[a-zA-Z0-9]+([.+_-][a-zA-Z0-9]+)*:[a-zA-Z0-9_.{{}}-]*)?$",
             image.name
         );
-        Self { pattern: Regex::new(&pattern).ok(), image, specs: CompiledSpecs::new(specs) }
+        Self { pattern: go_regex::compile(&pattern).ok(), image, specs: CompiledSpecs::new(specs) }
     }
 
     fn update(&self, node: &mut Node) -> Result<(), Error> {

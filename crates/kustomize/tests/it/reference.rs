@@ -498,3 +498,88 @@ fn a_list_behind_an_empty_document_is_expanded_by_way_of_json() {
         assert!(copied(before).contains("  \"n\": \"420\"\n"), "{}", copied(before));
     }
 }
+
+#[test]
+fn braces_of_a_variable_are_text_in_expressions() {
+    let resource = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: '${x}-a{}'}\n";
+    let labelled = |name: &str| {
+        let patch = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, labels: {l: m}}}";
+        built_from(&format!("patches:\n- target: {{name: '{name}'}}\n  patch: '{patch}'\n"), resource)
+    };
+    // Outside of brackets, `$` is the end of the text.
+    assert!(!labelled("${x}-a{}").unwrap().contains("l: m"));
+    assert!(labelled("[$]{x}-a{}").unwrap().contains("l: m"));
+    let error = labelled("a(").unwrap_err();
+    assert!(error.ends_with("error parsing regexp: missing closing ): `^(?:a()$`"), "{error}");
+}
+
+#[test]
+fn a_patch_takes_an_empty_namespace_away() {
+    let resource = "apiVersion: v1\nkind: Service\nmetadata: {name: a, namespace: ''}\n";
+    let patch = "patches:\n- patch: '{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {x: y}}'\n";
+    assert!(built_from("", resource).unwrap().contains("  namespace: \"\"\n"));
+    assert!(!built_from(patch, resource).unwrap().contains("namespace"));
+}
+
+#[test]
+fn type_and_version_of_a_patched_resource_stay_texts() {
+    let resource = "kind: 'null'\nmetadata: {name: a}\n";
+    let patch = "patches:\n- target: {name: a}\n  patch: '{apiVersion: \"v1\", kind: K, metadata: {name: a}, x: y}'\n";
+    assert_eq!(
+        built_from(patch, resource).unwrap(),
+        "apiVersion: \"\"\nkind: \"null\"\nmetadata:\n  name: a\nx: \"y\"\n"
+    );
+}
+
+#[test]
+fn a_var_in_an_annotation_is_replaced_in_the_template_of_any_kind() {
+    let set = "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: a}\nspec: {template: {}}\n";
+    let vars = "commonAnnotations: {app: $(NAME)}\nvars:\n- name: NAME\n  objref: {apiVersion: apps/v1, kind: StatefulSet, name: a}\n";
+    let text = built_from(vars, set).unwrap();
+    assert_eq!((count(&text, "app: a"), text.contains("NAME")), (2, false), "{text}");
+}
+
+#[test]
+fn elements_of_lists_that_merge_by_a_field_are_mappings() {
+    let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: c}, c]}\n";
+    let patch = "patches:\n- patch: '{apiVersion: v1, kind: Pod, metadata: {name: a, labels: {l: m}}}'\n";
+    let error = built_from(patch, pod).unwrap_err();
+    assert!(error.contains("expected MappingNode but got ScalarNode"), "{error}");
+}
+
+#[test]
+fn keys_of_values_in_json_patches_are_those_of_json() {
+    let patch = "patches:\n- target: {kind: ConfigMap}\n  patch: |\n    - {op: add, path: /data, value: {on: 1, 'y': 2, 0x10: 3, true: 4}}\n";
+    let text = built_from(patch, &map("")).unwrap();
+    assert!(text.contains("data:\n  \"16\": 3\n  \"true\": 4\n  \"y\": 2\n"), "{text}");
+}
+
+#[test]
+fn of_equal_keys_in_a_patch_the_first_counts() {
+    let patch = "patches:\n- patch: |\n    apiVersion: v1\n    kind: ConfigMap\n    metadata: {name: a}\n    data: {n: v, n: w}\n";
+    let text = built_from(patch, &map("data: {k: v}\n")).unwrap();
+    assert!(text.contains("data:\n  k: v\n  \"n\": v\n"), "{text}");
+}
+
+#[test]
+fn a_patch_that_is_no_text_is_refused() {
+    let mut fs = MemoryFs::from_files([
+        ("kustomization.yaml", "resources: [r.yaml]\npatches: [{path: p.yaml, target: {kind: ConfigMap}}]\n"),
+        ("r.yaml", &map("data: {k: v}\n")),
+    ])
+    .unwrap();
+    fs.insert("p.yaml", [map("data: {k: \"").as_bytes(), b"\xff\"}\n"].concat()).unwrap();
+    let error = build(&fs, &RelPath::root(), &Options::cli()).unwrap_err().to_string();
+    assert!(error.contains("unable to parse SM or JSON patch from [path: \"p.yaml\"]"), "{error}");
+}
+
+#[test]
+fn resources_that_end_with_one_id_are_refused() {
+    let second = map("").replace("name: a", "name: b");
+    let replacement =
+        "replacements:\n- sourceValue: a\n  targets: [{select: {name: b}, fieldPaths: [metadata.name]}]\n";
+    let error = built_from(replacement, &format!("{}---\n{second}", map(""))).unwrap_err();
+    assert_eq!(error, "may not add resource with an already registered id: ConfigMap.v1.[noGrp]/a.[noNs]");
+    let local = second.replace("name: b", "name: b\n  annotations: {config.kubernetes.io/local-config: x}");
+    assert!(built_from(replacement, &format!("{}---\n{local}", map(""))).is_ok());
+}

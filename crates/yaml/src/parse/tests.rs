@@ -114,3 +114,13 @@ fn mistakes_in_the_words_of_go_yaml(#[case] text: &str, #[case] wanted: &str) {
     let error = parse(text).unwrap_err().to_string();
     assert!(error.ends_with(&format!(": {wanted}")), "{error}");
 }
+
+#[test]
+fn utf16_with_its_mark_is_read() {
+    let read = |bytes: Vec<u8>| Source::read("f", bytes, &Limits::default());
+    for unit in [u16::to_le_bytes, u16::to_be_bytes] {
+        let bytes: Vec<u8> = "\u{feff}a: \u{1f600}\r\nb: 1".encode_utf16().flat_map(unit).collect();
+        assert_eq!(read(bytes.clone()).unwrap().as_str(), "a: \u{1f600}\nb: 1");
+        assert!(read(bytes[..bytes.len() - 1].to_vec()).is_err());
+    }
+}
