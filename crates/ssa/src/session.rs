@@ -1,6 +1,10 @@
 use std::sync::Arc;
 
+use k8s_openapi::api::authorization::v1::{
+    ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec,
+};
 use kube::Client;
+use kube::api::{Api, PostParams};
 
 use crate::{Ledger, Mapper, ObjectId, Watches};
 
@@ -45,6 +49,27 @@ impl Session {
         let is_namespaced =
             self.mapper.preferred(&id.group, &id.kind).await.is_ok_and(|found| found.is_namespaced);
         is_namespaced && id.namespace.is_empty()
+    }
+
+    /// Asks the server if the user may apply an object; true where there is no answer.
+    pub async fn may_apply(&self, id: &ObjectId) -> bool {
+        let Ok(mapping) = self.mapper.preferred(&id.group, &id.kind).await else { return true };
+        let attributes = ResourceAttributes {
+            group: Some(id.group.clone()),
+            name: Some(id.name.clone()),
+            namespace: Some(id.namespace.clone()),
+            resource: Some(mapping.resource.plural.clone()),
+            verb: Some("patch".to_owned()),
+            ..ResourceAttributes::default()
+        };
+        let spec = SelfSubjectAccessReviewSpec {
+            resource_attributes: Some(attributes),
+            ..SelfSubjectAccessReviewSpec::default()
+        };
+        let review = SelfSubjectAccessReview { spec, ..SelfSubjectAccessReview::default() };
+        let reviews = Api::<SelfSubjectAccessReview>::all(self.client.clone());
+        let answer = reviews.create(&PostParams::default(), &review).await;
+        answer.ok().and_then(|answer| answer.status).is_none_or(|status| status.allowed)
     }
 
     /// The ledger, if the cluster is watched.

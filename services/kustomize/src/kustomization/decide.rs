@@ -12,7 +12,7 @@ use super::failure::Failure;
 use super::memory::{Inputs, Waiting};
 use super::observe::{Dependency, Observed};
 use super::{Overtaken, Settings};
-use crate::cluster::{Cluster, TargetError};
+use crate::cluster::TargetError;
 use crate::source::{Source, SourceId, is_revision};
 
 /// Pause before a cluster is asked again that does not answer while a health check goes on.
@@ -91,18 +91,12 @@ pub(crate) fn decide(observed: &Observed, settings: &Settings) -> Plan {
         };
     }
     match applied {
-        _ if unit.is_stale() || asks_for_rights(observed) => Plan::Apply { artifact, extent: Extent::Full },
+        _ if unit.is_stale() || observed.lacks_rights => Plan::Apply { artifact, extent: Extent::Full },
         Some(applied) if observed.is_proved && !applied.footprint.has_fetched() => {
             Plan::Confirm { artifact, digest: applied.digest.clone() }
         }
         _ => Plan::Apply { artifact, extent: Extent::Changed },
     }
-}
-
-/// No watch tells of rights: whoever asks for a run by an account learns whether it still has them.
-fn asks_for_rights(observed: &Observed) -> bool {
-    let has_account = |cluster: &Cluster| cluster.account(&observed.kustomization).is_some();
-    observed.causes.contains(&Cause::Requested) && observed.target.as_ref().is_ok_and(has_account)
 }
 
 /// Nothing begins any more; a health check that goes on comes to its end, as in Flux.

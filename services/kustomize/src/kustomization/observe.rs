@@ -50,6 +50,8 @@ pub(crate) struct Observed {
     pub(crate) unit: Unit,
     /// True when the watches prove that every object is as it was applied.
     pub(crate) is_proved: bool,
+    /// True when somebody asks for a run and the account may no longer apply what it has applied.
+    pub(crate) lacks_rights: bool,
 }
 
 impl Observed {
@@ -114,6 +116,8 @@ impl KustomizationReconciler {
         let is_whole = unit.applied.as_ref().is_none_or(|applied| applied.objects == entries.len());
         let is_proved =
             is_whole && target.as_ref().is_ok_and(|cluster| cluster.ledger().proves(&owner, &entries));
+        let is_asked = causes.contains(&Cause::Requested);
+        let lacks_rights = is_asked && lacks_rights(&target, &kustomization, &entries).await;
         let causes = causes.to_vec();
         Observed {
             kustomization,
@@ -129,6 +133,7 @@ impl KustomizationReconciler {
             causes,
             unit,
             is_proved,
+            lacks_rights,
         }
     }
 
@@ -136,6 +141,16 @@ impl KustomizationReconciler {
     fn visibility(&self) -> Visibility {
         if self.settings.no_cross_namespace_refs { Visibility::OwnNamespace } else { Visibility::Whole }
     }
+}
+
+/// No watch tells of rights. One object stands for all: a right that only others need is asked for by the next full run.
+async fn lacks_rights(
+    target: &Result<Cluster, TargetError>,
+    kustomization: &Kustomization,
+    entries: &[Entry],
+) -> bool {
+    let (Ok(cluster), Some(entry)) = (target, entries.first()) else { return false };
+    cluster.account(kustomization).is_some() && !cluster.session(kustomization).may_apply(&entry.id).await
 }
 
 /// Evaluates the expressions of the spec, on threads where that may take its time.
