@@ -19,8 +19,8 @@ use weir_runtime::request_reconcile;
 
 use self::listed::{Brief, Listed};
 use crate::error::Error;
-use crate::kind::{Kind, ready};
-use crate::readiness::Wait;
+use crate::kind::Kind;
+use crate::readiness::{self, Wait};
 
 /// Field manager of this command's changes; the name that Flux's command has in managedFields, so that an object's
 /// history stays readable when both are in use.
@@ -50,7 +50,8 @@ pub(crate) struct Selection {
 
 impl Selection {
     fn fields(&self) -> Option<String> {
-        self.name.as_ref().map(|name| format!("metadata.name={name}"))
+        let escaped = |name: &String| name.replace('\\', r"\\").replace(',', r"\,").replace('=', r"\=");
+        self.name.as_ref().map(|name| format!("metadata.name={}", escaped(name)))
     }
 }
 
@@ -111,6 +112,9 @@ impl Cluster {
 
     /// One object.
     pub(crate) async fn get(&self, kind: &'static Kind, name: &str) -> Result<DynamicObject, Error> {
+        if name.is_empty() {
+            return Err(Error::NameRequired(kind.name));
+        }
         match self.in_time(self.api(kind, false).get(name)).await? {
             Err(kube::Error::Api(status)) if status.reason == "NotFound" => {
                 Err(Error::Api(format!("{}{}", status.message, self.similar(kind, name).await)))
@@ -273,10 +277,7 @@ impl Cluster {
     async fn too_late(&self, kind: &'static Kind, name: &str) -> Error {
         let object = timeout_at(Instant::now() + LAST_LOOK, self.api(kind, false).get(name)).await;
         let said = match &object {
-            Ok(Ok(object)) => match ready(object) {
-                Some((status, message)) => format!("its condition Ready is {status}: {message}"),
-                None => "it has no condition Ready: does a service work on it?".to_owned(),
-            },
+            Ok(Ok(object)) => readiness::said(object),
             Ok(Err(error)) => format!("it cannot be read: {error}"),
             Err(_) => "the API server does not answer".to_owned(),
         };
@@ -314,5 +315,18 @@ fn selector_error(kind: &'static Kind, selection: &Selection, error: kube::Error
             Error::LabelSelector(status.message.clone())
         }
         other => Error::api(kind, other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[rstest::rstest]
+    #[case("podinfo", "metadata.name=podinfo")]
+    #[case("a=b,c\\d", "metadata.name=a\\=b\\,c\\\\d")]
+    fn any_name_can_be_asked_for(#[case] name: &str, #[case] expected: &str) {
+        let selection = Selection { name: Some(name.to_owned()), ..Selection::default() };
+        assert_eq!(selection.fields().as_deref(), Some(expected));
     }
 }

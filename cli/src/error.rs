@@ -53,7 +53,7 @@ pub(crate) enum Error {
         cause: String,
     },
     /// The kind's CRD is not installed.
-    #[error("no matches for kind \"{}\" in version \"{}/{}\"", .0.name, .0.group, .0.version)]
+    #[error("no matches for kind \"{}\" in version \"{}/{}\"\n  try: weir check", .0.name, .0.group, .0.version)]
     NoSuchKind(&'static Kind),
     /// The object is not there.
     #[error("{}.{} \"{name}\" not found", kind.plural, kind.group)]
@@ -287,6 +287,7 @@ impl Error {
 impl From<kube::Error> for Error {
     fn from(error: kube::Error) -> Self {
         match error {
+            kube::Error::Api(status) if status.code == 401 => Self::Api(UNAUTHENTICATED.to_owned()),
             kube::Error::Api(status) if !status.message.is_empty() => Self::Api(status.message.clone()),
             unreachable @ (kube::Error::Service(_) | kube::Error::HyperError(_)) => {
                 Self::Unreachable(connection(&unreachable))
@@ -295,6 +296,9 @@ impl From<kube::Error> for Error {
         }
     }
 }
+
+const UNAUTHENTICATED: &str = "the server has asked for the client to provide credentials: is the login of the kubeconfig \
+     still valid? `kubectl auth whoami` tells";
 
 /// Words that the layers of the client put around the reason for which there is no connection.
 const LAYERS: [&str; 4] =

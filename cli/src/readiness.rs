@@ -52,6 +52,17 @@ fn has_failed(object: &DynamicObject) -> bool {
         && ready(object).is_some_and(|(status, _)| status == "False")
 }
 
+/// Returns what an object that was waited for in vain says about itself.
+pub(crate) fn said(object: &DynamicObject) -> String {
+    match ready(object) {
+        None => "it has no condition Ready: does a service work on it?".to_owned(),
+        Some(("True", _)) => {
+            "its condition Ready is that of an earlier spec or request: does a service work on it?".to_owned()
+        }
+        Some((status, message)) => format!("its condition Ready is {status}: {message}"),
+    }
+}
+
 fn assessment(object: &DynamicObject, now: Timestamp) -> Assessment {
     match serde_json::to_value(object) {
         Ok(object) => assess(&object, now),
@@ -121,6 +132,17 @@ mod tests {
     fn readiness_of_reconciled_kinds(#[case] generation: i64, #[case] status: Value, #[case] expected: Wait) {
         let kind = Kind::find("gitrepository").unwrap();
         assert_eq!(is_ready(kind, &object(generation, status), Timestamp::UNIX_EPOCH), expected);
+    }
+
+    #[rstest::rstest]
+    #[case(json!({}), "it has no condition Ready: does a service work on it?")]
+    #[case(json!({ "conditions": [ready("False", 1)] }), "its condition Ready is False: because")]
+    #[case(
+        json!({ "conditions": [ready("True", 1)] }),
+        "its condition Ready is that of an earlier spec or request: does a service work on it?"
+    )]
+    fn a_wait_in_vain_tells_what_is_there(#[case] status: Value, #[case] expected: &str) {
+        assert_eq!(said(&object(2, status)), expected);
     }
 
     #[test]

@@ -16,7 +16,7 @@ pub(crate) fn text(refused: &Error) -> String {
     let rendered = rendered.split("\n\nUsage:").next().unwrap_or(rendered);
     let rendered = rendered.split("\n\nFor more information").next().unwrap_or(rendered).trim_end();
     match about_flag(refused) {
-        None => rendered.to_owned(),
+        None => rendered.to_owned() + &help(refused).unwrap_or_default(),
         Some(line) => {
             // The other tip is that flags may be values, which nobody means who has mistyped one.
             let tip = rendered.lines().find(|line| line.starts_with("  tip:") && line.contains("similar"));
@@ -24,6 +24,14 @@ pub(crate) fn text(refused: &Error) -> String {
             line + &tip.map(|tip| format!("\n\n{tip}")).unwrap_or_default()
         }
     }
+}
+
+/// Says which command's help tells what may stand there.
+fn help(refused: &Error) -> Option<String> {
+    let usage = refused.get(ContextKind::Usage)?.to_string();
+    let words = usage.trim_start_matches("Usage:").split_whitespace();
+    let command: Vec<_> = words.take_while(|word| !word.starts_with(['<', '[', '-'])).collect();
+    Some(format!("\n  try: {} --help", command.join(" ")))
 }
 
 /// Returns true when the flag that a command does not know is one of another command: nobody has mistyped it, and a flag with a similar
@@ -160,7 +168,9 @@ mod tests {
         "invalid argument \"x\" for \"--kube-api-qps\" flag: strconv.ParseFloat: parsing \"x\": invalid syntax"
     )]
     #[case("get ks --timeout", "flag needs an argument: --timeout")]
-    #[case("nope", "unrecognized subcommand 'nope'")]
+    #[case("nope", "unrecognized subcommand 'nope'\n  try: weir --help")]
+    #[case("get ks a b", "unexpected argument 'b' found\n  try: weir get kustomizations --help")]
+    #[case("get sources gti", "unrecognized subcommand 'gti'\n  try: weir get sources --help")]
     fn refusals_of_flags_are_those_of_flux(#[case] line: &str, #[case] expected: &str) {
         let refused = Cli::try_parse_from(["weir"].into_iter().chain(line.split(' '))).err().unwrap();
         assert_eq!(text(&refused), expected);

@@ -124,7 +124,8 @@ impl Verb for Get {
 impl Get {
     /// Prints the wanted objects.
     pub(crate) async fn run(self, global: &Global) -> Result<(), Error> {
-        let selector = self.flags.status_selector.as_deref().map(StatusSelector::parse).transpose()?;
+        let selector = self.flags.status_selector.as_deref().filter(|text| !text.is_empty());
+        let selector = selector.map(StatusSelector::parse).transpose()?;
         if self.flags.watch && !matches!(self.target, Target::Kind(_)) {
             return Err(Error::WatchAll);
         }

@@ -124,10 +124,7 @@ impl ClusterFlags {
     /// The kubeconfig; `None` where there is none and the Pod's service account may be used instead.
     pub(crate) fn kubeconfig(&self) -> Result<Option<Kubeconfig>, Error> {
         let mut found = match &self.kubeconfig {
-            Some(path) => {
-                let read = Kubeconfig::read_from(path);
-                Some(read.map_err(|error| Error::KubeConfig(chain(&error)))?)
-            }
+            Some(path) => Some(Kubeconfig::read_from(path).map_err(kubeconfig::refused)?),
             None => kubeconfig::find()?,
         };
         if let Some(file) = found.as_mut().filter(|_| self.asks_nobody) {
@@ -139,6 +136,16 @@ impl ClusterFlags {
 
     /// The configuration that the flags make of a kubeconfig. Where nothing is chosen, it is that of the Pod, if this is one.
     pub(crate) fn config(&self, kubeconfig: Option<&Kubeconfig>) -> Result<Config, Error> {
+        let config = self.chosen_config(kubeconfig)?;
+        let has_fields = !self.as_group.is_empty() || self.as_uid.is_some() || !self.as_user_extra.is_empty();
+        if has_fields && config.auth_info.impersonate.is_none() {
+            let reason = "--as-group, --as-uid and --as-user-extra need a user to impersonate: --as";
+            return Err(Error::KubeConfig(reason.to_owned()));
+        }
+        Ok(config)
+    }
+
+    fn chosen_config(&self, kubeconfig: Option<&Kubeconfig>) -> Result<Config, Error> {
         let (none, change) = (Kubeconfig::default(), |config: &mut Config| self.change(config));
         let file = kubeconfig.unwrap_or(&none);
         if !self.has_choice(file) {
@@ -269,9 +276,22 @@ impl ClusterFlags {
 fn no_cluster(file: &Kubeconfig, error: &InClusterError) -> Error {
     let is_empty = file.contexts.is_empty() && file.clusters.is_empty() && file.auth_infos.is_empty();
     Error::KubeConfig(match is_empty {
-        true => format!("no kubeconfig at {}, and not in a Pod: {}", kubeconfig::places(), chain(error)),
+        true => no_file(error),
         false => chain(&KubeconfigError::CurrentContextNotSet),
     })
+}
+
+fn no_file(error: &InClusterError) -> String {
+    let place = kubeconfig::places();
+    match error {
+        // Nobody who has no kubeconfig wants to hear of a Pod's environment.
+        InClusterError::ReadEnvironmentVariable(_) => {
+            format!(
+                "no kubeconfig at {place}, and not in a Pod; $KUBECONFIG or --kubeconfig names another file"
+            )
+        }
+        error => format!("no kubeconfig at {place}, and not in a Pod: {}", chain(error)),
+    }
 }
 
 fn pair(text: &str) -> Result<(String, String), String> {

@@ -61,8 +61,11 @@ pub(super) fn config(
     config.map_err(|error| Error::KubeConfig(chain(&error)))
 }
 
-fn refused(error: KubeconfigError) -> Error {
-    Error::KubeConfig(chain(&error))
+pub(super) fn refused(error: KubeconfigError) -> Error {
+    Error::KubeConfig(match error {
+        KubeconfigError::ReadConfig(cause, path) => format!("{}: {cause}", path.display()),
+        error => chain(&error),
+    })
 }
 
 #[cfg(test)]

@@ -55,7 +55,14 @@ pub(crate) fn success(text: &str) {
 
 /// Something has failed.
 pub(crate) fn failure(text: &str) {
-    line("✗", text);
+    line("✗", &without_codes(text));
+}
+
+/// Leaves out the numbers of the system's errors, which the words before them say to people.
+fn without_codes(text: &str) -> String {
+    let mut parts = text.split(" (os error ");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| text + part.split_once(')').map_or(part, |(_, rest)| rest))
 }
 
 /// Something is waited for.
@@ -80,4 +87,17 @@ pub(crate) fn detail(text: &str) {
 
 fn line(symbol: &str, text: &str) {
     eprintln!("{symbol} {}", super::plain(text));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[rstest::rstest]
+    #[case("a: No such file or directory (os error 2)", "a: No such file or directory")]
+    #[case("b: gone (os error 2); c: gone (os error 2)!", "b: gone; c: gone!")]
+    #[case("nothing of that (sort)", "nothing of that (sort)")]
+    fn people_are_not_told_numbers(#[case] text: &str, #[case] expected: &str) {
+        assert_eq!(without_codes(text), expected);
+    }
 }

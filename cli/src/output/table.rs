@@ -64,7 +64,7 @@ impl Table {
             let height = row.iter().map(|cell| cell.split('\n').count()).max().unwrap_or_default();
             for line in 0..height {
                 for (cell, width) in row.iter().zip(&widths) {
-                    out.push_str(&pad(cell.split('\n').nth(line).unwrap_or_default(), *width));
+                    out.push_str(&pad(cell.split('\n').nth(line).unwrap_or(NO_LINE), *width));
                     out.push('\t');
                 }
                 out.push('\n');
@@ -84,6 +84,9 @@ impl Table {
         widths
     }
 }
+
+/// Text of a cell that has fewer lines than its row, however narrow its column is.
+const NO_LINE: &str = "  ";
 
 /// Columns between two stops of a terminal's tabs.
 const TAB: usize = 8;
@@ -165,8 +168,10 @@ mod tests {
     fn a_cell_of_several_lines_makes_a_row_of_several_lines() {
         insta::assert_snapshot!(render(&[], &[&["a", "one\nthree", "True"]]), @r"
         a→one  →True→
-         →three→    →
+          →three→    →
         ");
+        let narrow = render(&[], &[&["", "one\ntwo"]]);
+        assert_eq!(narrow, "→one→\n  →two→\n");
     }
 
     #[rstest::rstest]

@@ -95,7 +95,17 @@ async fn flags_lead_to_a_server_without_a_context() {
         (&nothing, "--server=127.0.0.1:8", "cannot reach the API server http://127.0.0.1:8"),
         (&file, "--context=", "failed to determine current context"),
         (&file, "", "failed to determine current context"),
-        (&nothing, "", "no kubeconfig at /dev/null, and not in a Pod"),
+        (
+            &nothing,
+            "",
+            "no kubeconfig at /dev/null, and not in a Pod; $KUBECONFIG or --kubeconfig names another file",
+        ),
+        (
+            &nothing,
+            "--kubeconfig=/nowhere",
+            "configuration load failed: /nowhere: No such file or directory\n",
+        ),
+        (&file, "--context=x --as-group=dev", "need a user to impersonate: --as"),
         (&file, "--context=x --user=gone", "auth info \"gone\" does not exist"),
         (&file, "--context=gone", "context \"gone\" does not exist"),
     ] {

@@ -9,6 +9,13 @@ pub(super) fn check(text: &str, failing: &str) -> Result<(), Error> {
     go_url::check(text).map_err(|reason| Error::Flags(format!("{failing}: {reason}{}", hint(text))))
 }
 
+/// Says how an address without a scheme, which begins with a host, is written as a URL.
+pub(super) fn hint_of_scheme(text: &str) -> String {
+    let is_of_host =
+        go_url::scheme(text).is_empty() && text.split('/').next().is_some_and(|host| host.contains('.'));
+    if is_of_host { format!("; as a URL it is https://{text}") } else { String::new() }
+}
+
 /// Says how an address in the form of `scp` is written as a URL.
 fn hint(text: &str) -> String {
     match text
@@ -30,5 +37,13 @@ mod tests {
         let expected = "git URL parse failed: parse \"git@h.io:org/r\": first path segment in URL cannot contain colon; \
                         as a URL it is ssh://git@h.io/org/r";
         assert_eq!(error.to_string(), expected);
+    }
+
+    #[rstest::rstest]
+    #[case("h.io/org/r", "; as a URL it is https://h.io/org/r")]
+    #[case("ftp://h.io/r", "")]
+    #[case("charts", "")]
+    fn a_missing_scheme_is_explained(#[case] text: &str, #[case] expected: &str) {
+        assert_eq!(hint_of_scheme(text), expected);
     }
 }

@@ -29,7 +29,7 @@ pub(super) fn reference(kind: Option<&str>, name: &str, namespace: Option<&str>)
     reference
 }
 
-/// Reads `kind/name`, where the kind is one of a list in any case, as the list writes it.
+/// Reads `kind/name` of `--source`, where the kind is one of a list in any case, as the list writes it.
 pub(super) fn of_kind<'a>(
     text: &'a str,
     kinds: &[&'static str],
@@ -37,30 +37,36 @@ pub(super) fn of_kind<'a>(
 ) -> Result<(&'static str, &'a str), Error> {
     let known = |kind: &str| kinds.iter().find(|known| known.eq_ignore_ascii_case(kind)).copied();
     let list = kinds.join(", ");
-    match (split_kind(text), default) {
-        ((None, _), None) => Err(Error::Flags(format!(
+    let read = match (split_kind(text), default) {
+        ((None, _), None) => Err(format!(
             "invalid helm chart source '{text}', must be in format <kind>/<name>; the kind is one of: {list}"
-        ))),
+        )),
         ((kind, name), _) if split_namespace(name).0.is_empty() => {
             let kind = kind.map_or("", |kind| known(kind).unwrap_or(kind));
-            Err(Error::Flags(format!("no name given for source of kind '{kind}'")))
+            Err(format!("no name given for source of kind '{kind}'"))
         }
         ((None, name), Some(_)) if kinds.contains(&name) => {
-            Err(Error::Flags(format!("no kind specified for source '{name}'")))
+            Err(format!("no kind specified for source '{name}'"))
         }
         ((None, name), Some(default)) => Ok((default, name)),
-        ((Some(kind), name), _) => known(kind).map(|kind| (kind, name)).ok_or_else(|| {
-            Error::Flags(format!("source kind '{kind}' is not supported, must be one of: {list}"))
-        }),
-    }
+        ((Some(kind), name), _) => known(kind)
+            .map(|kind| (kind, name))
+            .ok_or_else(|| format!("source kind '{kind}' is not supported, must be one of: {list}")),
+    };
+    read.map_err(|reason| Error::Flags(format!("invalid argument {text:?} for \"--source\" flag: {reason}")))
 }
 
-/// The objects of `--depends-on`: `name` or `namespace/name`.
+/// The objects of `--depends-on`: `name` or `namespace/name`, and behind an `@` the expression that says when it is ready.
 pub(super) fn dependencies(texts: &[&str]) -> Value {
     let dependency = |text: &&str| {
+        let (object, expression) = text.split_once('@').unwrap_or((*text, ""));
         let (namespace, name) =
-            text.split_once('/').map_or((None, *text), |(namespace, name)| (Some(namespace), name));
-        reference(None, name, namespace)
+            object.split_once('/').map_or((None, object), |(namespace, name)| (Some(namespace), name));
+        let mut dependency = reference(None, name, namespace);
+        if !expression.is_empty() {
+            manifest::set(&mut dependency, "readyExpr", expression);
+        }
+        dependency
     };
     texts.iter().map(dependency).collect()
 }
@@ -80,6 +86,14 @@ mod tests {
     #[case("other/x", Err("source kind 'other' is not supported, must be one of: GitRepository, Bucket"))]
     fn sources_have_a_kind_and_a_name(#[case] text: &str, #[case] expected: Result<(&str, &str), &str>) {
         let read = of_kind(text, &["GitRepository", "Bucket"], Some("GitRepository"));
-        assert_eq!(read.map_err(|error| error.to_string()), expected.map_err(str::to_owned));
+        let refused = |reason: &str| format!("invalid argument {text:?} for \"--source\" flag: {reason}");
+        assert_eq!(read.map_err(|error| error.to_string()), expected.map_err(refused));
+    }
+
+    #[test]
+    fn dependencies_may_say_when_they_are_ready() {
+        let expected =
+            json!([{ "name": "a" }, { "name": "c", "namespace": "b", "readyExpr": "self.x == 'y@z'" }]);
+        assert_eq!(dependencies(&["a", "b/c@self.x == 'y@z'"]), expected);
     }
 }

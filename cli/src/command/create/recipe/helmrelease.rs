@@ -34,7 +34,7 @@ pub(super) static HELM_RELEASE: Recipe = Recipe {
             text("storage-namespace", "", "Namespace of the release's record"),
             switch("create-target-namespace", "/install/createNamespace", "Make the target namespace"),
             text("service-account", "/serviceAccountName", "ServiceAccount to act as"),
-            list("depends-on", "", "HelmReleases to wait for, [<namespace>/]<name>"),
+            list("depends-on", "", "HelmReleases to wait for, [<namespace>/]<name>[@<expression>]"),
             text(
                 "kubeconfig-secret-ref",
                 "/kubeConfig/secretRef/name",

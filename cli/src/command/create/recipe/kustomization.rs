@@ -25,7 +25,7 @@ pub(super) static KUSTOMIZATION: Recipe = Recipe {
             list("health-check", "", "Objects to check, <kind>/<name>.<namespace>"),
             duration("health-check-timeout", "", "Longest time until all is healthy").or("2m"),
             duration("retry-interval", "/retryInterval", "Time until a failed reconciliation is tried again"),
-            list("depends-on", "", "Kustomizations to wait for, [<namespace>/]<name>"),
+            list("depends-on", "", "Kustomizations to wait for, [<namespace>/]<name>[@<expression>]"),
             text("target-namespace", "/targetNamespace", "Namespace of all objects"),
             text("service-account", "/serviceAccountName", "ServiceAccount to act as"),
             one_of("decryption-provider", "/decryption/provider", DECRYPTION, "Decryption of Secrets"),

@@ -179,7 +179,12 @@ pub(super) static HELM: Recipe = Recipe {
         let scheme = go_url::scheme(url);
         match scheme.as_str() {
             "http" | "https" | "oci" => {}
-            _ => return refuse(format!("url scheme '{scheme}' not supported, can be: http, https and oci")),
+            _ => {
+                let hint = address::hint_of_scheme(url);
+                return refuse(format!(
+                    "url scheme '{scheme}' not supported, can be: http, https and oci{hint}"
+                ));
+            }
         }
         if !go_url::has_host(url) {
             return refuse("url host is required");
@@ -247,7 +252,7 @@ fn verification(flags: &Flags<'_>, spec: &mut Spec) -> Result<(), Error> {
 }
 
 fn layer(selector: &str, spec: &mut Spec) -> Result<(), Error> {
-    let (media_type, operation) = selector.rsplit_once(':').unwrap_or_default();
+    let (media_type, operation) = selector.split_once(':').unwrap_or_default();
     if media_type.is_empty() || operation.is_empty() {
         let form = "must be in the format '<media-type>:<operation>'";
         return refuse(format!("invalid --layer-selector \"{selector}\": {form}"));

@@ -103,5 +103,6 @@ impl Draft {
 /// Asks an SSH server for its keys, and returns them as lines of a `known_hosts` file.
 pub(crate) async fn host_keys(SshHost { host, port }: &SshHost) -> Result<String, Error> {
     let scanned = weir_git::scan_host_keys(host, *port).await;
-    scanned.map_err(|error| Error::Flags(format!("SSH key scan for host {host} failed, error: {error}")))
+    let address = format!("{host}:{}", port.unwrap_or(22));
+    scanned.map_err(|error| Error::Flags(format!("SSH key scan for host {address} failed, error: {error}")))
 }
