@@ -19,7 +19,7 @@ use weir_kstatus::{Assessment, Status, assess};
 use self::records::Records;
 use crate::manifest::join_api_version;
 use crate::ownership::Managers;
-use crate::policy::may_prune;
+use crate::policy::{Mark, may_prune};
 use crate::precise::Precise;
 use crate::{Entry, GroupKind, ObjectId, Owner};
 
@@ -241,7 +241,8 @@ impl Ledger {
         seen.assessment = seen.assessment.or_else(|| before.and_then(|before| before.assessment.clone()));
         let has_drifted = record.settled.is_some_and(|settled| settled.is_changed_to(&seen))
             && before.is_none_or(|before| before.fingerprint != seen.fingerprint)
-            && !is_left_for_now(meta);
+            && !is_left_for_now(meta)
+            && !is_newly_protected(before, &owner, meta);
         let has_status = is_waiting
             && before.is_none_or(|before| status_of(&before.assessment) != status_of(&seen.assessment));
         record.seen = Some(seen);
@@ -349,6 +350,12 @@ impl Record {
         let seen = self.seen.as_ref().filter(|seen| seen.fingerprint == settled.fingerprint)?;
         Some((settled, seen))
     }
+}
+
+/// Returns true when this write says that the object is not to be pruned: undone at once, it would protect nothing. The next regular run
+/// undoes it, as in Flux.
+fn is_newly_protected(before: Option<&Seen>, owner: &Owner, meta: &ObjectMeta) -> bool {
+    before.is_some_and(|before| before.may_prune) && Mark::PruneDisabled.on_live(&owner.group, meta)
 }
 
 /// Returns true for a Job that the cluster deletes once it has finished (KS-HC-9): made anew at once, its work would be done again and

@@ -94,6 +94,26 @@ fn writes_of_some_are_left_to_the_next_run(#[case] left: &str) {
     assert_eq!(*notices.lock(), [("app".to_owned(), Notice::Drift)]);
 }
 
+/// People protect an object with `kubectl annotate` before it leaves the source.
+#[test]
+fn protection_from_pruning_is_left_to_the_next_run() {
+    let (ledger, notices) = ledger();
+    ledger.settle(&owner("app"), &id(), Some(1), &object("5", "a", Value::Null));
+    let protected = |version: &str, field: &str| {
+        let mut object = object(version, field, ready());
+        object.metadata.annotations =
+            Some([("kustomize.toolkit.fluxcd.io/prune".to_owned(), "disabled".to_owned())].into());
+        object
+    };
+    let marked = protected("6", "b");
+    ledger.saw(&id(), &marked.metadata, Some(&marked));
+    assert!(!ledger.proves(&owner("app"), &entries()), "the next run looks at it");
+    assert_eq!(*notices.lock(), []);
+    let edited = protected("7", "c");
+    ledger.saw(&id(), &edited.metadata, Some(&edited));
+    assert_eq!(*notices.lock(), [("app".to_owned(), Notice::Drift)]);
+}
+
 /// The watch tells of a write before the answer to it comes: nobody else has changed anything.
 #[test]
 fn own_write_is_no_drift() {
