@@ -66,6 +66,12 @@ pub enum Error {
     /// The connection could not be made, or it broke.
     #[error("ssh: {0}")]
     Ssh(#[from] SshError),
+    /// The SSH server ended the session before it sent anything. The text is Flux's, known from keys that may only read.
+    #[error("unknown error: {said}")]
+    SshEnded {
+        /// Text on the server's error stream.
+        said: String,
+    },
     /// Credentials that cannot be used.
     #[error("unable to construct auth method with options: {0}")]
     Identity(#[from] IdentityError),
@@ -287,12 +293,6 @@ pub enum SshError {
         /// The library's words.
         reason: String,
     },
-    /// The server ended the session before it sent anything.
-    #[error("unexpected end of session: {stderr}")]
-    Ended {
-        /// Text on its error stream.
-        stderr: String,
-    },
 }
 
 impl Error {
@@ -306,7 +306,7 @@ impl Error {
             Self::NotSmart { url, content_type } => Self::NotSmart { url, content_type: clean(content_type) },
             Self::Conversation(error) => Self::Conversation(error.map_words(clean)),
             Self::Ssh(SshError::Connect { reason }) => SshError::Connect { reason: clean(reason) }.into(),
-            Self::Ssh(SshError::Ended { stderr }) => SshError::Ended { stderr: clean(stderr) }.into(),
+            Self::SshEnded { said } => Self::SshEnded { said: clean(said) },
             Self::LeaseLost { refname, expected, found } => {
                 Self::LeaseLost { refname, expected, found: clean(found) }
             }
@@ -368,7 +368,8 @@ impl Error {
             | Self::NotSmart { .. }
             | Self::Request { .. }
             | Self::Late { .. }
-            | Self::Ssh(_) => format!("unable to list remote for '{shown}': {self}"),
+            | Self::Ssh(_)
+            | Self::SshEnded { .. } => format!("unable to list remote for '{shown}': {self}"),
             _ => self.clone_message(url),
         }
     }
@@ -410,7 +411,7 @@ mod tests {
     #[case(Error::LeaseLost { refname: "r".into(), expected: "e".into(), found: SAID.into() })]
     #[case(git2::Error::from_str(SAID).into())]
     #[case(Error::NotSmart { url: "u".into(), content_type: SAID.into() })]
-    #[case(SshError::Ended { stderr: SAID.into() }.into())]
+    #[case(Error::SshEnded { said: SAID.into() })]
     #[case(SshError::Connect { reason: SAID.into() }.into())]
     #[case(ConversationError::Unexpected { line: SAID.into() }.into())]
     #[case(ConversationError::Reference { line: SAID.into() }.into())]

@@ -13,7 +13,7 @@ use russh::client::{Handle, Msg};
 use russh::{Channel, ChannelMsg};
 
 use self::connect::{Client, connect};
-use crate::error::{Error, SshError};
+use crate::error::Error;
 use crate::operation::Operation;
 
 /// Bytes of the error stream that are kept for a message.
@@ -116,14 +116,14 @@ impl Read for Session {
 impl Session {
     /// Returns the error of a missing answer: servers say on the error stream that there is no such repository.
     fn ended(&self) -> Error {
-        let stderr = String::from_utf8_lossy(&self.stderr).trim().to_owned();
-        let said = stderr.to_lowercase();
+        let text = String::from_utf8_lossy(&self.stderr).trim().to_owned();
+        let said = text.to_lowercase();
         let missing =
             ["does not appear to be a git repository", "not found", "does not exist", "no such", "not a git"];
         if missing.iter().any(|words| said.contains(words)) {
             return Error::SshRepositoryNotFound;
         }
-        Error::Ssh(SshError::Ended { stderr })
+        Error::SshEnded { said: if text.is_empty() { "unexpected EOF".to_owned() } else { text } }
     }
 }
 

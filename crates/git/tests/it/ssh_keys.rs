@@ -37,6 +37,21 @@ async fn open_the_door(kind: &str, format: &str, passphrase: &str) -> Result<(),
     git().clone_branch(&remote, "main").await.map(drop)
 }
 
+/// Forges have keys that may only read, and say so on the error stream.
+#[tokio::test]
+async fn a_key_that_may_not_do_this_is_told_in_the_words_of_the_server() {
+    let (server, remote, _) = server_of(SshGitServer::start().await.unwrap());
+    let (private, public) = pair(ED25519, "RFC4716", "");
+    server.let_in(&format!("command=\"echo 'ERROR: the key is read only' >&2; false\" {public}")).unwrap();
+    let error = failure(&with(&remote, |auth| auth.identity = private.into()), &branch("main")).await;
+    assert_eq!(error.to_string(), "unknown error: ERROR: the key is read only");
+    let listed = error.list_message("ssh://git@h/a");
+    assert_eq!(
+        listed,
+        "unable to list remote for 'ssh://git@h/a': unknown error: ERROR: the key is read only"
+    );
+}
+
 #[rstest]
 #[case::rsa("rsa -b 3072")]
 #[case::p256("ecdsa -b 256")]
