@@ -154,6 +154,7 @@ async fn objects_are_selected_by_status_label_and_namespace() {
         "get kustomizations --status-selector ready=false",
         "get kustomizations --status-selector Ready!=True",
         "get kustomizations --status-selector ready=unknown",
+        "get kustomizations --status-selector=",
         "get kustomization -l 'app in (podinfo, other),of=selectors' --all-namespaces",
         "get source git -n default -A -l of=selectors",
         "get all --status-selector ready=false",
