@@ -45,7 +45,8 @@ async fn install_and_resync_stay_within_the_budget() {
     }
     let resynced = told(&world, &installed, 1).await;
     let cost = self::cost(&installed, &resynced);
-    assert_eq!(cost, 2, "resync: {:?}", resynced.since(&installed));
+    // The event, the status, and the question if the account still has its rights.
+    assert_eq!(cost, 3, "resync: {:?}", resynced.since(&installed));
 }
 
 /// The requests of the service, and of the accounts that it acts as, for each unit.

@@ -28,7 +28,7 @@ async fn fields_of_spec_ignore_are_left_to_others() {
     let failed = world.not_ready("app", "ReconciliationFailed").await;
     let message = weir_testkit::condition(&failed, "Ready").unwrap().message;
     assert!(message.starts_with("failed to create ignore rule selector: invalid kind regex: "), "{message}");
-    assert!(message.ends_with("unclosed group\n"), "{message}");
+    assert!(message.ends_with("missing closing ): `^(?:()$`\n"), "{message}");
 }
 
 /// KS-TEN-6
