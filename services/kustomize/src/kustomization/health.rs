@@ -16,8 +16,6 @@ use weir_kstatus::{Assessment, Status};
 use weir_ssa::{Action, ChangeSet, Entry, Judge, Manifest, ObjectId, Owner, Probe, Session, probe};
 
 pub(crate) use self::announcements::Announcements;
-#[cfg(doc)]
-use super::KustomizationReconciler;
 use super::expression::{HealthChecks, public_part};
 
 /// Objects that are asked for at once, where no watch knows them.
@@ -123,10 +121,13 @@ fn targets_of<'a>(
 
 /// A Kustomization that applies itself would wait for itself.
 fn is_itself(kustomization: &Kustomization, target: &ObjectId) -> bool {
-    target.group == crate::cluster::GROUP
-        && target.kind == "Kustomization"
+    is_kustomization(target)
         && Some(&target.name) == kustomization.metadata.name.as_ref()
         && Some(&target.namespace) == kustomization.metadata.namespace.as_ref()
+}
+
+fn is_kustomization(id: &ObjectId) -> bool {
+    id.group == crate::cluster::GROUP && id.kind == "Kustomization"
 }
 
 /// Jobs with a time to live after they have finished.
@@ -136,8 +137,8 @@ pub(crate) fn short_jobs(manifests: &[Manifest]) -> HashSet<ObjectId> {
 }
 
 impl Check {
-    /// Looks at all objects; `outdated` are [children](KustomizationReconciler::outdated). The second value is when to look again, if no
-    /// watch will say so earlier.
+    /// Looks at all objects; those in `outdated` show the Ready of an older revision. The second value is when to look again, if no watch
+    /// will say so earlier.
     pub(crate) async fn look(
         &self,
         session: &Session,

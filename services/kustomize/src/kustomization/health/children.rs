@@ -1,7 +1,6 @@
 //! Kustomizations that others wait for: Ready may be left from the revision before.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
 
 use weir_api::Kustomization;
 use weir_runtime::{ObjectKey, condition};
@@ -9,7 +8,7 @@ use weir_ssa::ObjectId;
 
 use super::super::KustomizationReconciler;
 use super::super::decide::conditions;
-use crate::cluster::GROUP;
+use super::is_kustomization;
 use crate::source::{Source, SourceId, is_revision};
 
 impl KustomizationReconciler {
@@ -18,8 +17,10 @@ impl KustomizationReconciler {
     pub(crate) async fn outdated(&self, remote: Option<[u8; 32]>, ids: &[ObjectId]) -> HashSet<ObjectId> {
         let mut sources: HashMap<SourceId, Source> = HashMap::new();
         let mut outdated = HashSet::new();
-        let ids = ids.iter().filter(|_| remote.is_none());
-        for id in ids.filter(|id| id.group == GROUP && id.kind == "Kustomization") {
+        if remote.is_some() {
+            return outdated;
+        }
+        for id in ids.iter().filter(|id| is_kustomization(id)) {
             let key = ObjectKey::new(id.namespace.clone(), id.name.clone());
             let Some(child) = self.kustomizations.get(&key) else { continue };
             let source_id = SourceId::of(&child);
@@ -37,7 +38,7 @@ impl KustomizationReconciler {
 }
 
 /// One that is suspended stays as it is, and one without an artifact has nothing newer to begin with.
-fn is_outdated(child: &Arc<Kustomization>, source: &Source) -> bool {
+fn is_outdated(child: &Kustomization, source: &Source) -> bool {
     let Source::Artifact(artifact) = source else { return false };
     let applied = child.status.as_ref().and_then(|status| status.last_applied_revision.as_deref());
     let is_ready = condition::is_ready(conditions(child)) && is_revision(applied, &artifact.revision);
@@ -46,12 +47,14 @@ fn is_outdated(child: &Arc<Kustomization>, source: &Source) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use rstest::rstest;
     use serde_json::{Value, json};
 
     use super::*;
 
-    fn child(fields: Value) -> Arc<Kustomization> {
+    fn child(fields: Value) -> Kustomization {
         let mut object = json!({
             "apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": "Kustomization", "metadata": {"name": "child"},
             "spec": {"interval": "1m", "prune": true, "sourceRef": {"kind": "Bucket", "name": "app"}},
@@ -62,7 +65,7 @@ mod tests {
         for (pointer, value) in fields.as_object().unwrap() {
             *object.pointer_mut(pointer).unwrap() = value.clone();
         }
-        Arc::new(serde_json::from_value(object).unwrap())
+        serde_json::from_value(object).unwrap()
     }
 
     fn artifact(revision: &str) -> Source {
