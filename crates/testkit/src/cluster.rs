@@ -38,7 +38,7 @@ const STAND_IN: &str = "stand-in";
 #[derive(Debug)]
 pub struct Cluster {
     // Fields drop in order: who asks ends before who answers.
-    _programs: Vec<Process>,
+    programs: Vec<Process>,
     _policies: Policies,
     plane: ControlPlane,
     _namespaces: Namespaces,
@@ -67,8 +67,8 @@ impl Cluster {
         files::container_network(&folder, network, policies.address())?;
         let programs =
             start_programs(&applets, &folder, network, &namespaces, &plane, &registry_front.address())?;
-        let cluster = Self {
-            _programs: programs,
+        let mut cluster = Self {
+            programs,
             _policies: policies,
             plane,
             _namespaces: namespaces,
@@ -78,7 +78,11 @@ impl Cluster {
             folder,
         };
         let nodes = cluster.plane.api("v1", "Node", "").await?;
-        wait_condition(&nodes, files::NODE, "Ready", "True", None, READY_DEADLINE).await?;
+        if let Err(late) = wait_condition(&nodes, files::NODE, "Ready", "True", None, READY_DEADLINE).await {
+            // A program that has ended says why in its log.
+            cluster.programs.iter_mut().try_for_each(Process::check_running)?;
+            return Err(late);
+        }
         Ok(cluster)
     }
 
