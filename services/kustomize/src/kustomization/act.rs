@@ -119,7 +119,7 @@ impl KustomizationReconciler {
         attempt.warnings = rivals::warnings(&changes, fight.as_ref());
         self.prune(observed, &session, &changes, attempt).await?;
         killpoint::hit("after-inventory");
-        refuse_malformed_checks(kustomization)?;
+        health::refuse_malformed(kustomization)?;
         let objects = attempt.inventory.as_ref().map_or(0, Vec::len);
         self.remember_applied(run, observed, |inputs| Applied {
             inputs,
@@ -296,20 +296,6 @@ impl KustomizationReconciler {
     }
 }
 
-/// A check that names no version of an API fails at once: nothing that is waited for could answer it.
-fn refuse_malformed_checks(kustomization: &Kustomization) -> Result<(), Failure> {
-    let spec = &kustomization.spec;
-    let checks = spec.health_checks.iter().filter(|_| !spec.wait);
-    let mut versions = checks.filter_map(|check| check.api_version.as_deref());
-    match versions.find(|version| version.matches('/').count() > 1) {
-        Some(version) => {
-            let message = format!("unexpected GroupVersion string: {version}");
-            Err(Failure::retry(reason::HEALTH_CHECK_FAILED, message))
-        }
-        None => Ok(()),
-    }
-}
-
 /// KS-LOG-1
 fn log_dependencies(observed: &Observed) {
     if !observed.dependencies.is_empty() {
@@ -324,27 +310,5 @@ fn apply_failure(observed: &Observed, failure: &ApplyFailure) -> Failure {
         Failure::again(reason, message, APPLY_PAUSE)
     } else {
         Failure::retry(reason, message)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn checks_of_what_is_no_version_are_refused() {
-        let refused = |api_version: &str, wait: bool| {
-            let kustomization = serde_json::from_value(json!({
-                "apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": "Kustomization", "metadata": {"name": "app"},
-                "spec": {"interval": "1m", "prune": true, "sourceRef": {"kind": "GitRepository", "name": "app"},
-                    "wait": wait, "healthChecks": [{"apiVersion": api_version, "kind": "Deployment", "name": "a"}]},
-            }));
-            refuse_malformed_checks(&kustomization.unwrap()).err().map(|failure| failure.message)
-        };
-        assert_eq!(refused("a/b/c", false).as_deref(), Some("unexpected GroupVersion string: a/b/c"));
-        assert_eq!(refused("a/b/c", true), None, "they do not count beside wait");
-        assert_eq!((refused("", false), refused("v1", false), refused("apps/v1", false)), (None, None, None));
     }
 }

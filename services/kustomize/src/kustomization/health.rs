@@ -17,6 +17,7 @@ use weir_ssa::{Action, ChangeSet, Entry, Judge, Manifest, ObjectId, Owner, Probe
 
 pub(crate) use self::announcements::Announcements;
 use super::expression::{HealthChecks, public_part};
+use super::failure::{Failure, reason};
 
 /// Objects that are asked for at once, where no watch knows them.
 pub(super) const AT_ONCE: usize = 8;
@@ -117,6 +118,20 @@ fn targets_of<'a>(
     }
     targets.retain(|target| !is_itself(kustomization, target));
     Some(targets)
+}
+
+/// A check that names no version of an API fails at once: nothing that is waited for could answer it.
+pub(crate) fn refuse_malformed(kustomization: &Kustomization) -> Result<(), Failure> {
+    let spec = &kustomization.spec;
+    let checks = spec.health_checks.iter().filter(|_| !spec.wait);
+    let mut versions = checks.filter_map(|check| check.api_version.as_deref());
+    match versions.find(|version| version.matches('/').count() > 1) {
+        Some(version) => {
+            let message = format!("unexpected GroupVersion string: {version}");
+            Err(Failure::retry(reason::HEALTH_CHECK_FAILED, message))
+        }
+        None => Ok(()),
+    }
 }
 
 /// A Kustomization that applies itself would wait for itself.

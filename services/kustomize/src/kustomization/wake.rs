@@ -121,13 +121,16 @@ pub(crate) fn wake_by_dependency(
 
 /// A Kustomization has become ready, or ready for another revision: the one that applied it may wait for that.
 pub(crate) fn wake_by_child(change: &Change<Kustomization>, memory: &Memory, queue: &Queue) {
-    let Some(labels) = change.new.as_ref().and_then(|new| new.metadata.labels.as_ref()) else { return };
-    let label = |name: &str| labels.get(&format!("{GROUP}/{name}")).map(String::as_str);
-    let (Some(namespace), Some(name)) = (label("namespace"), label("name")) else { return };
-    let parent = ObjectKey::new(namespace, name);
-    if has_become_ready(change) && memory.waits(&parent) {
+    if let Some(parent) = parent_of_ready(change).filter(|parent| memory.waits(parent)) {
         queue.enqueue(parent, Cause::Health);
     }
+}
+
+fn parent_of_ready(change: &Change<Kustomization>) -> Option<ObjectKey> {
+    let labels = change.new.as_ref()?.metadata.labels.as_ref()?;
+    let label = |name: &str| labels.get(&format!("{GROUP}/{name}")).map(String::as_str);
+    let parent = ObjectKey::new(label("namespace")?, label("name")?);
+    has_become_ready(change).then_some(parent)
 }
 
 fn has_become_ready(change: &Change<Kustomization>) -> bool {
@@ -138,4 +141,40 @@ fn has_become_ready(change: &Change<Kustomization>) -> bool {
     };
     let new = change.new.as_ref().and_then(state);
     new.is_some() && change.old.as_ref().and_then(state) != new
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use serde_json::json;
+
+    use super::*;
+
+    fn child(revision: &str, ready: &str, labels: &str) -> Arc<Kustomization> {
+        let object = json!({
+            "apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": "Kustomization",
+            "metadata": {"name": "child", "labels": {format!("{labels}/name"): "parent", format!("{labels}/namespace"): "apps"}},
+            "spec": {"interval": "1m", "prune": true, "sourceRef": {"kind": "Bucket", "name": "app"}},
+            "status": {"lastAppliedRevision": revision, "conditions": [{"type": "Ready", "status": ready, "reason": "x",
+                "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}]},
+        });
+        Arc::new(serde_json::from_value(object).unwrap())
+    }
+
+    #[rstest]
+    #[case::another_revision(("r1", "True"), ("r2", "True"), GROUP, true)]
+    #[case::ready_again(("r1", "False"), ("r1", "True"), GROUP, true)]
+    #[case::no_news(("r1", "True"), ("r1", "True"), GROUP, false)]
+    #[case::failed(("r1", "True"), ("r1", "False"), GROUP, false)]
+    #[case::applied_by_something_else(("r1", "True"), ("r2", "True"), "example.com", false)]
+    fn parents_hear_of_children_that_become_ready(
+        #[case] old: (&str, &str),
+        #[case] new: (&str, &str),
+        #[case] labels: &str,
+        #[case] is_woken: bool,
+    ) {
+        let of = |(revision, ready): (&str, &str)| Some(child(revision, ready, labels));
+        let parent = parent_of_ready(&Change { old: of(old), new: of(new) });
+        assert_eq!(parent, is_woken.then(|| ObjectKey::new("apps", "parent")));
+    }
 }

@@ -10,12 +10,12 @@ use weir_testkit::{authorized, eventually};
 
 use crate::world::{PATIENCE, World, cm, deployment};
 
-async fn token(world: &World, account: &str, verbs: &[&str]) -> String {
+pub(crate) async fn token(world: &World, account: &str, verbs: &[&str]) -> String {
     let resources = ("kustomize.toolkit.fluxcd.io", &["kustomizations"][..]);
     world.plane().token_for(&world.ns, account, resources, verbs).await.unwrap()
 }
 
-fn client(world: &World) -> KustomizationsClient<Channel> {
+pub(crate) fn client(world: &World) -> KustomizationsClient<Channel> {
     KustomizationsClient::new(Channel::from_shared(world.grpc_url()).unwrap().connect_lazy())
 }
 

@@ -1,6 +1,9 @@
 use kube::api::{DynamicObject, ListParams, Patch, PatchParams};
 use serde_json::json;
+use weir_proto::kustomize::v1::{ExplainRequest, KustomizationRef};
+use weir_testkit::authorized;
 
+use crate::grpc::{client, token};
 use crate::world::{PATIENCE, World, cm, deployment};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -267,6 +270,12 @@ async fn children_are_waited_for_until_they_are_ready_for_the_new_revision() {
         weir_testkit::wait_condition(&api, "parent", "Healthy", "Unknown", None, PATIENCE).await.unwrap();
     let message = weir_testkit::condition(&waiting, "Healthy").unwrap().message;
     assert_eq!(message, "Running health checks for revision main@sha1:2 with a timeout of 1h0m0s");
+    let caller = token(&world, "caller", &["get"]).await;
+    let kustomization = Some(KustomizationRef { namespace: world.ns.clone(), name: "parent".into() });
+    let request = authorized(&caller, ExplainRequest { kustomization });
+    let explanation = client(&world).explain(request).await.unwrap().into_inner().explanation.unwrap();
+    let child = format!("Kustomization/{}/child", world.ns);
+    assert!(explanation.causes.iter().any(|cause| cause.object == child), "{explanation:?}");
     ready(&second).await;
     world.applied("parent", &second).await;
 }
