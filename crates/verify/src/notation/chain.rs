@@ -39,7 +39,7 @@ impl Certificates {
             }
             let certificate = first(value);
             X509Certificate::from_der(&certificate)
-                .map_err(|error| format!("failed to parse certificate '{name}': {error}"))?;
+                .map_err(|_| format!("failed to parse certificate '{name}': x509: malformed certificate"))?;
             trusted.push(certificate);
         }
         trusted.truncate(MAX_TRUSTED);
@@ -52,13 +52,15 @@ impl Certificates {
     /// Fails when it does not.
     pub(super) fn lead_to(&self, chain: &[CertificateDer<'_>], at: Timestamp) -> Result<(), String> {
         let trusted = chain.iter().position(|certificate| self.trusted.contains(certificate));
-        let untrusted = "signature is not produced by a trusted signer";
+        let untrusted = "the signature's certificate chain does not contain any trusted certificate";
         let Some((leaf, above)) = chain.split_first() else { return Err(untrusted.to_owned()) };
         let Some(trusted) = trusted else { return Err(untrusted.to_owned()) };
         // A signer that is trusted itself needs nobody to vouch for it, and the library would refuse it (DEP-OCI-8).
         let Some(above) = trusted.checked_sub(1).and_then(|last| above.get(..=last)) else { return Ok(()) };
         let Some((anchor, between)) = above.split_last() else { return Ok(()) };
-        let failed = |error: webpki::Error| format!("{untrusted}: {error}");
+        let failed = |error: webpki::Error| {
+            format!("the signature's certificate chain does not lead to a trusted certificate: {error}")
+        };
         let anchors = [anchor_from_trusted_cert(anchor).map_err(failed)?];
         let leaf = EndEntityCert::try_from(leaf).map_err(failed)?;
         verified(&leaf, between, &anchors, at, CODE_SIGNING).map(drop).map_err(failed)

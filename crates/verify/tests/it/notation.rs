@@ -27,7 +27,7 @@ const REPOSITORY: &str = "registry.example.com/app";
 const NOW: &str = "2026-01-01T00:00:00Z";
 /// Nothing has to be asked more often: servers, a list, one that adds to it, for signers and for timestamps.
 const MAX_ROUNDS: usize = 12;
-const UNTRUSTED: &str = "signature is not produced by a trusted signer";
+const UNTRUSTED: &str = "the signature's certificate chain does not contain any trusted certificate";
 
 fn policy(verification: Value, identities: &[&str]) -> TrustPolicy {
     let policy = json!({"version": "1.0", "trustPolicies": [{

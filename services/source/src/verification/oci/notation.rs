@@ -17,6 +17,8 @@ use super::{OciVerifier, Unverified, Verdict, inquiry};
 const POLICY_KEY: &str = "trustpolicy.json";
 /// Bytes of all answers about one signature: two lists of revoked certificates as large as any, or many of the usual size.
 const MAX_ANSWERS: usize = 64 << 20;
+/// Bytes of the reason that is told for one signature; it may quote what a stranger has signed.
+const MAX_REASON: usize = 1024;
 
 /// By what a signature is judged.
 struct Judge {
@@ -50,25 +52,27 @@ pub(super) async fn verify(
         return Err(Unverified::Signature(error));
     }
     let judge = Arc::new(Judge { statement, certificates, digest: digest.to_string(), now });
+    let mut refused = "signature verification failed".to_owned();
     for manifest in found.iter().take(MAX_ATTEMPTS) {
-        let Some(signature) = envelope(registry, manifest).await.map_err(Unverified::Signature)? else {
-            continue;
+        let examined = match envelope(registry, manifest).await.map_err(Unverified::Signature)? {
+            Some(signature) => examine(verifier, &judge, signature, registry).await?,
+            None => Examined::Bad("the manifest has no signature envelope".to_owned()),
         };
-        match examine(verifier, &judge, signature, registry).await? {
+        let error = match examined {
             Examined::Outcome(outcome) => return Ok(verdict(reference, outcome)),
-            Examined::Bad(error) => {
-                tracing::info!(artifact = reference, %manifest, error, "signature is not good")
-            }
-        }
+            Examined::Bad(error) => error,
+        };
+        tracing::info!(artifact = reference, %manifest, error, "signature is not good");
+        let end = error.floor_char_boundary(MAX_REASON);
+        let reason = error.get(..end).unwrap_or_default();
+        refused.push_str(&format!("\nfailed to verify signature with digest {manifest}, {reason}"));
     }
-    let error = if found.len() > MAX_ATTEMPTS {
-        format!(
+    if found.len() > MAX_ATTEMPTS {
+        refused = format!(
             "signature evaluation stopped. The configured limit of {MAX_ATTEMPTS} signatures to verify per artifact exceeded"
-        )
-    } else {
-        format!("signature verification failed for all the signatures associated with {reference}")
-    };
-    Err(Unverified::Signature(error))
+        );
+    }
+    Err(Unverified::Signature(refused))
 }
 
 /// The end of a signature's judgement.
