@@ -108,7 +108,7 @@ fn refused(request: &PushRequest, reason: &str) -> Error {
             Lease::Expect(expected) => expected.to_string(),
             Lease::Absent | Lease::Force => NOTHING.to_owned(),
         };
-        return Error::LeaseLost { refname, expected, found: reason.to_owned() };
+        return Error::LeaseLost { refname, expected, found: format!("something else ({reason})") };
     }
     Error::PushRejected { refname, reason: reason.to_owned() }
 }

@@ -86,6 +86,17 @@ async fn new_branches_and_forced_ones() {
     assert_eq!(repository.head("bot/bumps").unwrap(), commit.to_string());
 }
 
+/// The server tells by words only that there is no room for the branch.
+#[tokio::test]
+async fn a_branch_below_another_one() {
+    let (_server, _repository, remote, checkout) = cloned().await;
+    let commit = edited(&checkout, &[("deploy/a.yaml", "a: 2\n")]);
+    let request = PushRequest { refname: "refs/heads/main/sub".into(), ..to_main(commit, Lease::Absent) };
+    let error = git().push(&remote, &checkout, request).await.unwrap_err().to_string();
+    let start = "reference 'refs/heads/main/sub' has changed since it was read: expected nothing, found something else (";
+    assert!(error.starts_with(start), "{error}");
+}
+
 #[tokio::test]
 async fn a_branch_beside_the_cloned_one() {
     let (_server, repository, remote, checkout) = cloned().await;

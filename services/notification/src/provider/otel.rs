@@ -118,6 +118,7 @@ fn span(event: &Event, trace_id: Vec<u8>, id: [u8; 8], now: Timestamp) -> Span {
         } else {
             Status { message: String::new(), code: otlp::OK }
         }),
+        flags: otlp::SAMPLED_BELOW_REMOTE,
     }
 }
 

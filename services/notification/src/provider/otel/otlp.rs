@@ -6,6 +6,8 @@ pub(super) const INTERNAL: i32 = 1;
 pub(super) const OK: i32 = 1;
 /// Status code of a span that failed.
 pub(super) const ERROR: i32 = 2;
+/// Flags of a span that is to be kept, and whose parent is known to be in another program.
+pub(super) const SAMPLED_BELOW_REMOTE: u32 = 0x301;
 
 /// `ExportTraceServiceRequest`.
 #[derive(Clone, PartialEq, prost::Message)]
@@ -67,6 +69,8 @@ pub(super) struct Span {
     pub(super) attributes: Vec<Attribute>,
     #[prost(message, optional, tag = "15")]
     pub(super) status: Option<Status>,
+    #[prost(fixed32, tag = "16")]
+    pub(super) flags: u32,
 }
 
 /// `KeyValue`.

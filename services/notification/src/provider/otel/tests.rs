@@ -86,7 +86,7 @@ fn spans(#[case] severity: &str, #[case] code: i32, #[case] message: &str) {
     let [of_scope] = of_resource.scope_spans.try_into().unwrap();
     assert_eq!(of_scope.scope.unwrap().name, "flux:notification-controller");
     let [span] = of_scope.spans.try_into().unwrap();
-    assert_eq!((span.span_id.len(), span.kind), (8, otlp::INTERNAL));
+    assert_eq!((span.span_id.len(), span.kind, span.flags), (8, otlp::INTERNAL, 0x301));
     assert_eq!((span.start, span.end), (1_767_323_045_000_000_000, 1_767_323_046_000_000_000));
     assert_eq!(span.status, Some(Status { message: message.to_owned(), code }));
     assert_eq!(span.name, "Kustomization: flux-system/web");
