@@ -18,13 +18,23 @@ const NAMESPACE: &str = "bench-bare";
 
 const MANAGER: &str = "bare";
 
-/// Seconds of its phases, by their names.
-pub(super) type BareSeconds = BTreeMap<&'static str, f64>;
+/// The cost of one of its phases.
+#[derive(Debug, Clone, Copy)]
+pub struct BareCost {
+    /// From the first request until the last Deployment is as wanted.
+    pub seconds: f64,
+    /// CPU time of the API server in seconds.
+    pub server_cpu_seconds: f64,
+}
+
+/// Its phases, by their names.
+pub(super) type BareCosts = BTreeMap<&'static str, BareCost>;
 
 /// An applier without logic: it sends the requests that nobody could leave out, as many units in flight as a service works on, and then
 /// waits until the Deployments are as `wait: true` asks. Seconds of its phases are those of the control plane on this machine, with
 /// which those of the services are compared.
-pub(super) struct Bare {
+pub(super) struct Bare<'a> {
+    stage: &'a Stage,
     size: usize,
     in_flight: usize,
     kustomizations: Api<DynamicObject>,
@@ -33,8 +43,8 @@ pub(super) struct Bare {
     tenant: Client,
 }
 
-impl Bare {
-    pub(super) async fn prepare(stage: &Stage, size: usize, in_flight: usize) -> Result<Self> {
+impl<'a> Bare<'a> {
+    pub(super) async fn prepare(stage: &'a Stage, size: usize, in_flight: usize) -> Result<Self> {
         stage.plane.namespace(NAMESPACE).await?;
         super::fleet::tenant(&stage.plane, NAMESPACE).await?;
         let mut config = stage.plane.config()?;
@@ -42,28 +52,37 @@ impl Bare {
         let tenant = Client::try_from(config)?;
         let kustomizations = stage.plane.api(KUSTOMIZE_API, "Kustomization", NAMESPACE).await?;
         let deployments = stage.plane.api("apps/v1", "Deployment", NAMESPACE).await?;
-        Ok(Self { size, in_flight, kustomizations, deployments, tenant })
+        Ok(Self { stage, size, in_flight, kustomizations, deployments, tenant })
     }
 
     /// Plays all phases; nothing is left of them.
-    pub(super) async fn play(&self) -> Result<BareSeconds> {
-        let mut seconds = BareSeconds::new();
-        let start = Instant::now();
-        self.each(async |name| self.install(name).await).await?;
-        self.wait(1).await?;
-        seconds.insert("install", start.elapsed().as_secs_f64());
-        let start = Instant::now();
-        self.each(async |name| self.upgrade(name).await).await?;
-        self.wait(2).await?;
-        seconds.insert("upgrade", start.elapsed().as_secs_f64());
-        let start = Instant::now();
-        self.each(async |name| self.resync(name).await).await?;
-        seconds.insert("resync", start.elapsed().as_secs_f64());
-        let start = Instant::now();
-        self.each(async |name| self.delete(name).await).await?;
-        delete(&self.kustomizations, self.size).await?;
-        seconds.insert("deletion", start.elapsed().as_secs_f64());
-        Ok(seconds)
+    pub(super) async fn play(&self) -> Result<BareCosts> {
+        let install = async {
+            self.each(async |name| self.install(name).await).await?;
+            self.wait(1).await
+        };
+        let install = self.cost(install).await?;
+        let upgrade = async {
+            self.each(async |name| self.upgrade(name).await).await?;
+            self.wait(2).await
+        };
+        let upgrade = self.cost(upgrade).await?;
+        let resync = self.cost(self.each(async |name| self.resync(name).await)).await?;
+        let deletion = async {
+            self.each(async |name| self.delete(name).await).await?;
+            delete(&self.kustomizations, self.size).await
+        };
+        let deletion = self.cost(deletion).await?;
+        let phases = [("install", install), ("upgrade", upgrade), ("resync", resync), ("deletion", deletion)];
+        Ok(phases.into())
+    }
+
+    async fn cost(&self, phase: impl Future<Output = Result<()>>) -> Result<BareCost> {
+        let (start, server) = (Instant::now(), self.stage.server()?);
+        phase.await?;
+        let seconds = start.elapsed().as_secs_f64();
+        let server_cpu_seconds = self.stage.server()?.cpu_seconds - server.cpu_seconds;
+        Ok(BareCost { seconds, server_cpu_seconds })
     }
 
     async fn each(&self, act: impl AsyncFn(&str) -> Result<()>) -> Result<()> {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use weir_testkit::AuditCounts;
 
-use super::bare::BareSeconds;
+use super::bare::{BareCost, BareCosts};
 use super::stage::Stage;
 use crate::Usage;
 
@@ -37,9 +37,9 @@ pub struct Phase {
     pub kustomize_rss_bytes: u64,
     /// CPU time of the API server in seconds.
     pub server_cpu_seconds: f64,
-    /// Seconds that the requests nobody could leave out take alone, if that was measured ([`super::bare::Bare`]): the mean of before all
+    /// The cost of the requests that nobody could leave out, alone, if that was measured ([`super::bare::Bare`]): the mean of before all
     /// phases and after them.
-    pub bare_seconds: Option<f64>,
+    pub bare: Option<BareCost>,
 }
 
 impl Phase {
@@ -78,7 +78,7 @@ impl<'a> Meter<'a> {
     ) -> Result<()> {
         let name = name.into();
         let counts = self.drained().await?;
-        let (before, server) = (self.usage()?, self.server()?);
+        let (before, server) = (self.usage()?, self.stage.server()?);
         self.pids().try_for_each(Usage::reset_peak)?;
         let start = Instant::now();
         tokio::time::timeout(DEADLINE, phase).await.with_context(|| format!("{name} took too long"))??;
@@ -92,8 +92,8 @@ impl<'a> Meter<'a> {
             cpu_seconds: after.cpu_seconds - before.cpu_seconds,
             source_rss_bytes: usage(self.stage.source())?.peak_rss_bytes,
             kustomize_rss_bytes: usage(self.stage.kustomize())?.peak_rss_bytes,
-            server_cpu_seconds: self.server()?.cpu_seconds - server.cpu_seconds,
-            bare_seconds: None,
+            server_cpu_seconds: self.stage.server()?.cpu_seconds - server.cpu_seconds,
+            bare: None,
             name,
         };
         self.show(&phase, &counts);
@@ -108,11 +108,6 @@ impl<'a> Meter<'a> {
     /// The usage of all services together.
     fn usage(&self) -> Result<Usage> {
         usage(self.pids())
-    }
-
-    /// The usage of the API server, the second of the control plane's processes.
-    fn server(&self) -> Result<Usage> {
-        Usage::of(*self.stage.plane.pids().get(1).context("no API server")?)
     }
 
     /// The counts when the services have sent what the phase left to be sent, so that it does not count in the next one.
@@ -133,17 +128,24 @@ impl<'a> Meter<'a> {
         self.phases
     }
 
-    /// The phases with the seconds of the bare applier, which played before them and after them.
-    pub(super) fn into_phases_beside(mut self, before: &BareSeconds, after: &BareSeconds) -> Vec<Phase> {
+    /// The phases with the costs of the bare applier, which played before them and after them.
+    pub(super) fn into_phases_beside(mut self, before: &BareCosts, after: &BareCosts) -> Vec<Phase> {
         for phase in &mut self.phases {
             let name = phase.name.as_str();
             let (Some(before), Some(after)) = (before.get(name), after.get(name)) else { continue };
-            let bare = f64::midpoint(*before, *after);
+            let bare = BareCost {
+                seconds: f64::midpoint(before.seconds, after.seconds),
+                server_cpu_seconds: f64::midpoint(before.server_cpu_seconds, after.server_cpu_seconds),
+            };
             println!(
-                "  {name:<34} {:>7.2} x bare ({before:.1} s before, {after:.1} s after)",
-                phase.seconds / bare
+                "  {name:<34} {:>7.2} x bare ({:.1} s before, {:.1} s after; API server {:.1} and {:.1} CPU-s)",
+                phase.seconds / bare.seconds,
+                before.seconds,
+                after.seconds,
+                before.server_cpu_seconds,
+                after.server_cpu_seconds
             );
-            phase.bare_seconds = Some(bare);
+            phase.bare = Some(bare);
         }
         self.phases
     }

@@ -5,6 +5,7 @@ use std::process::Command;
 use anyhow::{Context, Result};
 use weir_testkit::repo_path;
 
+use super::bare::BareCost;
 use super::{Options, Phase, Programs, Series};
 
 /// One section of docs/benchmarks.md: machine, date, commit, and a table for each title.
@@ -33,10 +34,10 @@ fn table(text: &mut String, weir: &Series, other: Option<&Series>) -> Result<()>
     writeln!(text, "{}\n", weir.title)?;
     writeln!(
         text,
-        "| phase | program | seconds | x bare | requests a unit | CPU-seconds | API server CPU-s | peak MiB: kustomize | source | Flux's time, \
+        "| phase | program | seconds | x bare | requests a unit | CPU-seconds | API server CPU-s | bare | peak MiB: kustomize | source | Flux's time, \
          CPU, memory by Weir's |"
     )?;
-    writeln!(text, "|---|---|---|---|---|---|---|---|---|---|")?;
+    writeln!(text, "|---|---|---|---|---|---|---|---|---|---|---|")?;
     for phase in &weir.phases {
         let other = other.and_then(|other| other.phase(&phase.name));
         row(text, phase, weir.maker, &other.map(|other| ratios(phase, other)).unwrap_or_default())?;
@@ -50,16 +51,17 @@ fn table(text: &mut String, weir: &Series, other: Option<&Series>) -> Result<()>
 
 #[expect(clippy::cast_precision_loss, reason = "numbers for people")]
 fn row(text: &mut String, phase: &Phase, maker: &str, ratios: &str) -> Result<()> {
-    let bare =
-        phase.bare_seconds.map_or_else(|| "–".to_owned(), |bare| format!("{:.2}", phase.seconds / bare));
+    let bare = |text: &dyn Fn(BareCost) -> String| phase.bare.map_or_else(|| "–".to_owned(), text);
     writeln!(
         text,
-        "| {} | {maker} | {:.1} | {bare} | {:.2} | {:.1} | {:.1} | {:.0} | {:.0} | {ratios} |",
+        "| {} | {maker} | {:.1} | {} | {:.2} | {:.1} | {:.1} | {} | {:.0} | {:.0} | {ratios} |",
         phase.name,
         phase.seconds,
+        bare(&|bare| format!("{:.2}", phase.seconds / bare.seconds)),
         phase.requests_a_unit(),
         phase.cpu_seconds,
         phase.server_cpu_seconds,
+        bare(&|bare| format!("{:.1}", bare.server_cpu_seconds)),
         phase.kustomize_mebibytes(),
         phase.source_rss_bytes as f64 / f64::from(1 << 20),
     )?;

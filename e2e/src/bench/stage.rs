@@ -7,6 +7,7 @@ use anyhow::{Context, Result};
 use weir_testkit::{ControlPlane, Controller, GitServer, MemoryLimit, Registry, free_port, storage_flags};
 
 use super::fleet::{SHARD, shard};
+use crate::Usage;
 use crate::installation::{Installation, NAMESPACE};
 
 /// The two services of one project, and its name.
@@ -68,6 +69,11 @@ impl Stage {
     pub(super) fn source(&self) -> impl Iterator<Item = u32> {
         self.pairs.iter().map(|pair| pair.source.pid())
     }
+
+    /// The usage of the API server, the second of the control plane's processes.
+    pub(super) fn server(&self) -> Result<Usage> {
+        Usage::of(*self.plane.pids().get(1).context("no API server")?)
+    }
 }
 
 impl Pair {
@@ -99,6 +105,6 @@ pub(crate) fn command(program: &Path, limit: Option<&MemoryLimit>) -> Result<Com
     let path = std::path::absolute(program)?;
     path.metadata().with_context(|| format!("{} cannot be read", path.display()))?;
     let mut command = limit.map_or_else(|| Command::new(&path), |limit| limit.command(&path));
-    command.env("MALLOC_TRIM_THRESHOLD_", "131072"); // docs/adr/0004
+    command.env("MALLOC_ARENA_MAX", "1").env("MALLOC_TRIM_THRESHOLD_", "131072"); // docs/adr/0004
     Ok(command)
 }

@@ -21,7 +21,7 @@ async fn many_kustomizations(count: usize) {
     let world = World::idle().await;
     let mut command = limit.command(Path::new(PROGRAM));
     // As the Deployment has it (docs/adr/0004).
-    command.env("MALLOC_TRIM_THRESHOLD_", "131072");
+    command.env("MALLOC_ARENA_MAX", "1").env("MALLOC_TRIM_THRESHOLD_", "131072");
     let mut process = world.launch(command, &["--concurrent=4"]);
     let mut meter = Meter::new(&world, &process);
     let files = |value: &str| cm("${name}", value);
