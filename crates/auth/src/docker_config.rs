@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use base64::Engine;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 use crate::RegistryCredentials;
 
@@ -38,19 +39,28 @@ pub struct DockerConfig {
     pub(crate) entries: BTreeMap<String, RegistryCredentials>,
 }
 
+/// The newer format. Templates that have no credentials to fill in leave nulls.
 #[derive(Deserialize)]
 struct File {
-    auths: BTreeMap<String, Entry>,
+    auths: Option<BTreeMap<String, Option<Entry>>>,
+}
+
+/// A value of the older format. Where the newer one has no `auths`, settings of Docker's client stand there (`credsStore`).
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Item {
+    Entry(Entry),
+    Setting(IgnoredAny),
 }
 
 #[derive(Deserialize, Default)]
 #[serde(default, rename_all = "lowercase")]
 struct Entry {
-    username: String,
-    password: String,
-    auth: String,
-    identitytoken: String,
-    registrytoken: String,
+    username: Option<String>,
+    password: Option<String>,
+    auth: Option<String>,
+    identitytoken: Option<String>,
+    registrytoken: Option<String>,
 }
 
 impl DockerConfig {
@@ -64,16 +74,22 @@ impl DockerConfig {
         }
         let json =
             |error: serde_json::Error| DockerConfigError::Json { line: error.line(), column: error.column() };
-        let keys: BTreeMap<String, serde::de::IgnoredAny> = serde_json::from_slice(bytes).map_err(json)?;
-        let file = if keys.contains_key("auths") {
-            serde_json::from_slice(bytes).map_err(json)?
+        let items: BTreeMap<String, Item> = serde_json::from_slice(bytes).map_err(json)?;
+        let auths = if items.contains_key("auths") {
+            let File { auths } = serde_json::from_slice(bytes).map_err(json)?;
+            auths.unwrap_or_default()
         } else {
-            File { auths: serde_json::from_slice(bytes).map_err(json)? }
+            let entry = |item| match item {
+                Item::Entry(entry) => Some(entry),
+                Item::Setting(_) => None,
+            };
+            items.into_iter().map(|(registry, item)| (registry, entry(item))).collect()
         };
-        let entries = file.auths.into_iter().map(|(registry, entry)| match entry.credentials() {
-            Some(credentials) => Ok((registry, credentials)),
-            None => Err(DockerConfigError::Auth { registry }),
-        });
+        let entries =
+            auths.into_iter().map(|(registry, entry)| match entry.unwrap_or_default().credentials() {
+                Some(credentials) => Ok((registry, credentials)),
+                None => Err(DockerConfigError::Auth { registry }),
+            });
         Ok(Self { entries: entries.collect::<Result<_, _>>()? })
     }
 }
@@ -81,16 +97,18 @@ impl DockerConfig {
 impl Entry {
     /// The credentials of one registry; nothing when `auth` cannot be read.
     fn credentials(self) -> Option<RegistryCredentials> {
-        if !self.registrytoken.is_empty() {
-            return Some(RegistryCredentials::Bearer(self.registrytoken.into()));
+        let given = |text: Option<String>| text.filter(|text| !text.is_empty());
+        if let Some(token) = given(self.registrytoken) {
+            return Some(RegistryCredentials::Bearer(token.into()));
         }
-        if !self.identitytoken.is_empty() {
-            return Some(RegistryCredentials::IdentityToken(self.identitytoken.into()));
+        if let Some(token) = given(self.identitytoken) {
+            return Some(RegistryCredentials::IdentityToken(token.into()));
         }
-        let (mut username, mut password) = (self.username, self.password);
-        if !self.auth.is_empty() {
-            let padded = base64::engine::general_purpose::STANDARD.decode(self.auth.trim());
-            let unpadded = || base64::engine::general_purpose::STANDARD_NO_PAD.decode(self.auth.trim());
+        let mut username = self.username.unwrap_or_default();
+        let mut password = self.password.unwrap_or_default();
+        if let Some(auth) = given(self.auth) {
+            let padded = base64::engine::general_purpose::STANDARD.decode(auth.trim());
+            let unpadded = || base64::engine::general_purpose::STANDARD_NO_PAD.decode(auth.trim());
             let text = String::from_utf8(padded.or_else(|_| unpadded()).ok()?).ok()?;
             let (user, secret) = text.split_once(':')?;
             username = user.to_owned();

@@ -80,6 +80,17 @@ fn forms(#[case] config: &str, #[case] password: &str) {
     assert_eq!(passwords(&ring(&[config]).lookup("r.io", "a")), [password]);
 }
 
+/// Templates leave nulls, and Docker's client has settings of its own.
+#[rstest]
+#[case(r#"{"auths":null}"#)]
+#[case(r#"{"auths":{"r.io":null}}"#)]
+#[case(r#"{"auths":{"r.io":{"username":null,"password":null,"auth":null}}}"#)]
+#[case(r#"{"credsStore":"desktop","HttpHeaders":{"User-Agent":"x"}}"#)]
+fn configurations_without_credentials(#[case] config: &str) {
+    let found = ring(&[config]).lookup("r.io", "a");
+    assert!(passwords(&found).iter().all(|password| password == "-"), "{config}");
+}
+
 #[rstest]
 #[case::no_json("nonsense")]
 #[case::wrong_form(r#"{"auths":[]}"#)]
