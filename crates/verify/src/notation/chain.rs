@@ -120,18 +120,18 @@ pub(super) fn are_valid(chain: &[CertificateDer<'_>], at: Timestamp) -> Result<(
     for der in chain {
         let (_, certificate) = X509Certificate::from_der(der).map_err(|error| error.to_string())?;
         let (validity, subject) = (certificate.validity(), certificate.subject());
-        if at.as_second() > validity.not_after.timestamp() {
-            return Err(format!(
-                "certificate \"{subject}\" is expired at {at}, after {}",
-                validity.not_after
-            ));
-        }
-        if at.as_second() < validity.not_before.timestamp() {
-            return Err(format!(
-                "certificate \"{subject}\" is not valid yet at {at}, before {}",
-                validity.not_before
-            ));
-        }
+        let (when, what, bound) = if at.as_second() > validity.not_after.timestamp() {
+            ("after", "was expired at", validity.not_after)
+        } else if at.as_second() < validity.not_before.timestamp() {
+            ("before", "will be valid from", validity.not_before)
+        } else {
+            continue;
+        };
+        // No time of today in it: the message is the same until something changes.
+        let bound = bound.to_rfc2822().unwrap_or_else(|_| bound.to_string());
+        return Err(format!(
+            "verification time is {when} certificate \"{subject}\" validity period, it {what} \"{bound}\""
+        ));
     }
     Ok(())
 }

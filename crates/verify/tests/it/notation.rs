@@ -155,7 +155,7 @@ fn what_is_never_let_pass() {
 #[rstest]
 #[case::stranger(Good, json!({}), true, UNTRUSTED, ["refused", "refused", "unauthentic"])]
 #[case::servers(ForServers, json!({}), false, "the extended key usage of certificate", ["refused", "refused", "refused"])]
-#[case::expired(Expired, json!({}), false, "is expired at", ["refused", "told", "told"])]
+#[case::expired(Expired, json!({}), false, "was expired at", ["refused", "told", "told"])]
 #[case::old(Good, json!({"io.cncf.notary.expiry": "2022-01-01T00:00:00Z",
     "crit": ["io.cncf.notary.signingScheme", "io.cncf.notary.expiry"]}), false, "digital signature has expired",
     ["refused", "told", "told"])]
@@ -187,6 +187,19 @@ fn levels(
         };
         assert_eq!(found, expected, "{level}");
     }
+}
+
+/// A status that changed with each try would be an event with each try.
+#[test]
+fn an_expired_certificate_is_told_in_the_same_words_at_any_time() {
+    let signer = NotationSigner::create(Expired).unwrap();
+    let content = signer.sign(DIGEST, &json!({})).unwrap();
+    let signature = SignatureEnvelope { media_type: JWS_TYPE.into(), content };
+    let says = |now: &str| {
+        let now = now.parse().unwrap();
+        judge_asking(&strict(), &signer.trusted_pem(), &signature, now, |_| Err(String::new())).unwrap_err()
+    };
+    assert_eq!(says(NOW), says("2026-01-02T00:00:00Z"));
 }
 
 #[test]

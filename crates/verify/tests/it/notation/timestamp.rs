@@ -101,7 +101,7 @@ fn what_was_signed_in_time(#[case] token: Token) {
     assert_eq!(world.judge(&after, &token), Ok(good()));
     let without = super::policy(json!({"level": "strict"}), &["*"]);
     assert!(
-        world.judge(&without, &token).unwrap_err().contains("is expired at"),
+        world.judge(&without, &token).unwrap_err().contains("was expired at"),
         "without a store it is not read"
     );
 }
