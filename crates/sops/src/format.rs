@@ -204,7 +204,29 @@ fn plain_text(value: &Value) -> Zeroizing<String> {
         Value::Null => Zeroizing::new("<nil>".to_owned()),
         Value::Bytes(bytes) => Zeroizing::new(String::from_utf8_lossy(bytes).into_owned()),
         Value::Int(number) => Zeroizing::new(number.to_string()),
-        Value::Float(number) => Zeroizing::new(number.to_string()),
+        Value::Float(number) => {
+            let mut text = Zeroizing::new(weir_yaml::format_float64(*number));
+            text.make_ascii_uppercase();
+            // A number stays one that is not whole.
+            if text.contains(['.', 'E']) { text } else { Zeroizing::new(format!("{number:.1}")) }
+        }
         Value::Bool(flag) => Zeroizing::new(flag.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    /// Formats without types show that a number is not whole, as SOPS does.
+    #[rstest]
+    #[case(1.0, "1.0")]
+    #[case(-3.25, "-3.25")]
+    #[case(1e6, "1E+06")]
+    #[case(5e-324, "5E-324")]
+    fn numbers_as_text(#[case] number: f64, #[case] text: &str) {
+        assert_eq!(*plain_text(&Value::Float(number)), text);
     }
 }

@@ -85,6 +85,8 @@ impl Value {
             Self::Text(text) | Self::Time(text) => text.as_bytes().to_vec(),
             Self::Bytes(bytes) => bytes.to_vec(),
             Self::Int(number) => number.to_string().into_bytes(),
+            Self::Float(f64::INFINITY) => b"+Inf".to_vec(),
+            Self::Float(f64::NEG_INFINITY) => b"-Inf".to_vec(),
             Self::Float(number) => number.to_string().into_bytes(),
             Self::Bool(true) => b"True".to_vec(),
             Self::Bool(false) => b"False".to_vec(),

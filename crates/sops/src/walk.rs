@@ -181,9 +181,9 @@ impl Walk<'_> {
         } else if let Ok(leaf) = cipher::decrypt(&comment.text, self.key, &additional) {
             match leaf {
                 // SOPS forgets where an encrypted comment stood.
-                Leaf::Comment(text) | Leaf::Value(Value::Text(text)) => {
-                    *comment = Comment { text, is_inline: false };
-                }
+                Leaf::Comment(text) => *comment = Comment { text, is_inline: false },
+                // Empty ones are not encrypted.
+                Leaf::Value(Value::Text(text)) => comment.text = text,
                 Leaf::Value(_) => {}
             }
         }

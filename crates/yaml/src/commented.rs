@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use granit_parser::{Event, Options, Parser, Placement, ScalarStyle, ScanError};
 
+use crate::parse::explicit_tag;
 use crate::{Limits, Scalar, Source, Style, Tag, YamlError, resolve};
 
 /// Comments in a row. Long blocks are common at the top of configuration files (DEP-YAML-4).
@@ -69,9 +70,11 @@ pub fn read(source: &Arc<Source>, limits: &Limits) -> Result<Vec<Commented>, Yam
             Event::SequenceStart(..) => reader.open(Commented::Seq(Vec::new()), at, limits)?,
             Event::MappingEnd | Event::SequenceEnd => reader.close(source)?,
             Event::Scalar(text, style, _, tag) => {
-                let is_missing = span.byte_range().is_none_or(|range| range.is_empty());
-                let is_tagged = tag.is_some();
-                reader.push(Commented::Scalar(scalar(&text, style, is_missing, is_tagged)), at, source)?;
+                // A block without lines is a text.
+                let is_missing =
+                    style == ScalarStyle::Plain && span.byte_range().is_none_or(|range| range.is_empty());
+                let tag = tag.as_deref().map(explicit_tag);
+                reader.push(Commented::Scalar(scalar(&text, style, is_missing, tag)), at, source)?;
             }
             Event::Alias(_) => {
                 let problem = "aliases are not supported here".to_owned();
@@ -84,7 +87,7 @@ pub fn read(source: &Arc<Source>, limits: &Limits) -> Result<Vec<Commented>, Yam
     Ok(reader.documents)
 }
 
-fn scalar(text: &str, style: ScalarStyle, is_missing: bool, is_tagged: bool) -> Scalar {
+fn scalar(text: &str, style: ScalarStyle, is_missing: bool, tag: Option<Tag>) -> Scalar {
     let style = match style {
         ScalarStyle::Plain => Style::Plain,
         ScalarStyle::SingleQuoted => Style::Single,
@@ -92,9 +95,10 @@ fn scalar(text: &str, style: ScalarStyle, is_missing: bool, is_tagged: bool) -> 
         ScalarStyle::Literal => Style::Literal,
         ScalarStyle::Folded => Style::Folded,
     };
-    let tag = match style {
-        Style::Plain if is_missing => Tag::Null,
-        Style::Plain if !is_tagged => resolve::plain_tag(text),
+    let tag = match (style, tag) {
+        (Style::Plain, _) if is_missing => Tag::Null,
+        (_, Some(Tag::Binary)) => Tag::Binary,
+        (Style::Plain, None) => resolve::plain_tag(text),
         _ => Tag::Str,
     };
     Scalar { text: if is_missing { "null".into() } else { text.into() }, style, tag }
@@ -156,8 +160,11 @@ impl Reader<'_> {
             let line = self.text.get(..at).unwrap_or_default().split('\n').count();
             return Err(YamlError::TooDeep { line, limit: limits.depth });
         }
-        // Comments above a collection that is an element stand above its first entry too, and come there.
         let column = self.column(at);
+        // Comments above a dash are about all of its element, those behind it about the first entry.
+        if matches!(self.open.last(), Some(Open { node: Commented::Seq(_), .. })) {
+            self.take_pending(self.pending.iter().take_while(|(_, at)| *at < column).count());
+        }
         self.open.push(Open { node, key: None, column });
         Ok(())
     }
@@ -253,6 +260,17 @@ mod tests {
     #[test]
     fn documents_and_missing_values() {
         assert_eq!(read_all("a:\nb: ''\n---\nc: [1, {d: 2}]\n"), "{a=null,b=} {c=[1,{d=2}]}");
+    }
+
+    #[test]
+    fn comments_above_a_dash_are_about_its_element() {
+        let text = "#top\n- a: 1\n  b: 2\n#next\n- - x\n-\n  #inner\n  c: 3\n";
+        assert_eq!(read_all(&format!("list:\n{text}")), "{list=[#top,{a=1,b=2},#next,[x],{#inner,c=3}]}");
+    }
+
+    #[test]
+    fn blocks_without_lines_are_texts() {
+        assert_eq!(read_all("a: |4+\n\nb: |-\nc: x\n"), "{a=\n,b=,c=x}");
     }
 
     #[test]

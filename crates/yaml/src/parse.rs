@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use builder::{Builder, Expanded};
 use events::Failure;
+pub(crate) use events::explicit_tag;
 pub(crate) use lenient::Mender;
 
 use crate::{Limits, Node, Scalar, Source, YamlError, documents};

@@ -88,6 +88,8 @@ pub fn yaml11_value(scalar: &Scalar) -> Value<'_> {
     match (scalar.style, scalar.tag) {
         // A missing value in brackets.
         (_, Tag::Null) => Value::Null,
+        // A tag of one's own says nothing about the type: a value that begins with `!`.
+        (_, Tag::Custom) => as_string,
         // Text that is a string by its tag alone.
         (Style::Plain, Tag::Str) if plain_tag(text) != Tag::Str => as_string,
         (Style::Plain, _) => match resolve(text, Schema::Yaml11) {

@@ -1,5 +1,7 @@
 //! YAML: documents in their order with their comments, written as SOPS writes them: four columns a level.
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use weir_yaml::commented::{self, Commented};
 use weir_yaml::{Limits, Source};
 use zeroize::Zeroizing;
@@ -10,6 +12,8 @@ use crate::tree::{Comment, Element, Member, Node, Value};
 
 /// Columns of a level.
 const INDENT: usize = 4;
+/// Columns of a line of base64.
+const BASE64_LINE: usize = 70;
 
 pub(super) fn read(text: &str) -> Result<Vec<Node>, FormatError> {
     let source = Source::file("", text.to_owned());
@@ -54,8 +58,12 @@ fn comment(comment: commented::Comment) -> Comment {
 }
 
 fn value(scalar: &weir_yaml::Scalar) -> Result<Value, FormatError> {
-    if scalar.tag == weir_yaml::Tag::Timestamp {
-        return Ok(Value::Time(Zeroizing::new(scalar.text.as_str().to_owned())));
+    match scalar.tag {
+        weir_yaml::Tag::Timestamp => {
+            return Ok(Value::Time(Zeroizing::new(scalar.text.as_str().to_owned())));
+        }
+        weir_yaml::Tag::Binary => return Ok(binary(scalar.text.as_str())),
+        _ => {}
     }
     Ok(match scalar.value().map_err(FormatError::Yaml)? {
         weir_yaml::Value::Null => Value::Null,
@@ -68,6 +76,16 @@ fn value(scalar: &weir_yaml::Scalar) -> Result<Value, FormatError> {
         weir_yaml::Value::Float(number) => Value::Float(number),
         weir_yaml::Value::Str(text) => Value::text(text.into_owned()),
     })
+}
+
+/// Returns what base64 stands for; text that is none stays.
+fn binary(text: &str) -> Value {
+    let packed: String = text.split_whitespace().collect();
+    match STANDARD.decode(packed).map(String::from_utf8) {
+        Ok(Ok(plain)) => Value::text(plain),
+        Ok(Err(bytes)) => Value::Bytes(Zeroizing::new(bytes.into_bytes())),
+        Err(_) => Value::text(text),
+    }
 }
 
 pub(super) fn write(trees: &[Node]) -> Result<Zeroizing<Vec<u8>>, FormatError> {
@@ -96,17 +114,34 @@ fn as_comment(member: &Member) -> Option<&Comment> {
     if let Member::Comment(comment) = member { Some(comment) } else { None }
 }
 
+fn as_comment_of_list(element: &Element) -> Option<&Comment> {
+    if let Element::Comment(comment) = element { Some(comment) } else { None }
+}
+
+/// Returns the comments above the first entry or element of a collection.
+fn leading(node: &Node) -> Vec<&Comment> {
+    let comments: Vec<&Comment> = match node {
+        Node::Map(members) if has_entries(members) => members.iter().map_while(as_comment).collect(),
+        Node::List(elements) if node.elements().next().is_some() => {
+            elements.iter().map_while(as_comment_of_list).collect()
+        }
+        _ => Vec::new(),
+    };
+    comments.into_iter().filter(|comment| !comment.is_inline).collect()
+}
+
 struct Writer {
     out: Zeroizing<String>,
 }
 
 impl Writer {
-    /// Writes entries at a column; `is_begun` is true when the first line has begun (`- key:`).
+    /// Writes entries at a column; `is_begun` is true when the first line has begun (`- key:`). Leading comments stand above it then.
     fn map(&mut self, members: &[Member], indent: usize, mut is_begun: bool) -> Result<(), FormatError> {
         let mut inline: Vec<&Comment> = Vec::new();
         for member in members {
             match member {
                 Member::Comment(comment) if comment.is_inline => inline.push(comment),
+                Member::Comment(_) if is_begun => {}
                 Member::Comment(comment) => {
                     self.line(&format!("#{}", comment.text.as_str()), indent, &mut is_begun);
                 }
@@ -127,10 +162,14 @@ impl Writer {
         for element in elements {
             match element {
                 Element::Comment(comment) if comment.is_inline => inline.push(comment),
+                Element::Comment(_) if is_begun => {}
                 Element::Comment(comment) => {
                     self.line(&format!("#{}", comment.text.as_str()), indent, &mut is_begun);
                 }
                 Element::Node(node) => {
+                    for comment in leading(node) {
+                        self.line(&format!("#{}", comment.text.as_str()), indent, &mut is_begun);
+                    }
                     self.start(indent, &mut is_begun);
                     self.out.push('-');
                     self.value(node, indent, true, &std::mem::take(&mut inline))?;
@@ -164,25 +203,38 @@ impl Writer {
             }
             leaf => {
                 self.out.push(' ');
+                let start = self.out.len();
                 match leaf {
                     Node::Map(_) => self.out.push_str("{}"),
                     Node::List(_) => self.out.push_str("[]"),
                     Node::Value(value) => self.scalar(value, inner)?,
                 }
-                if !self.out.ends_with('\n') {
-                    for comment in inline {
-                        self.out.push_str(" #");
-                        self.out.push_str(&comment.text);
+                self.inline(start, inline);
+                match leaf {
+                    Node::Map(members) => self.comments(members.iter().filter_map(as_comment), inner),
+                    Node::List(elements) => {
+                        self.comments(elements.iter().filter_map(as_comment_of_list), indent)
                     }
-                    self.out.push('\n');
+                    Node::Value(_) => {}
                 }
-                if let Node::Map(members) = leaf {
-                    self.comments(members.iter().filter_map(as_comment), inner);
-                }
-                return Ok(());
             }
         }
         Ok(())
+    }
+
+    /// Puts comments behind the first line of what begins at `start`, and ends the last.
+    fn inline(&mut self, start: usize, comments: &[&Comment]) {
+        if !self.out.ends_with('\n') {
+            self.out.push('\n');
+        }
+        let line = self.out.get(start..).and_then(|written| written.find('\n'));
+        let Some(end) = line.map(|length| start + length).filter(|_| !comments.is_empty()) else { return };
+        let rest = Zeroizing::new(self.out.split_off(end));
+        for comment in comments {
+            self.out.push_str(" #");
+            self.out.push_str(&comment.text);
+        }
+        self.out.push_str(&rest);
     }
 
     /// A collection begins on the line of its dash, and below its key.
@@ -196,13 +248,39 @@ impl Writer {
             Value::Bool(flag) => self.out.push_str(if *flag { "true" } else { "false" }),
             Value::Int(number) => self.out.push_str(&number.to_string()),
             Value::Float(number) => {
-                self.out.push_str(&weir_yaml::format_float(*number).ok_or(FormatError::Number("YAML"))?);
+                self.out.push_str(&match *number {
+                    f64::INFINITY => ".inf".to_owned(),
+                    f64::NEG_INFINITY => "-.inf".to_owned(),
+                    number if number.is_nan() => ".nan".to_owned(),
+                    number => weir_yaml::format_float64(number),
+                });
             }
             Value::Time(text) => self.out.push_str(text),
             Value::Text(text) => self.string(text, indent, false)?,
-            Value::Bytes(bytes) => self.string(&String::from_utf8_lossy(bytes), indent, false)?,
+            Value::Bytes(bytes) => match std::str::from_utf8(bytes) {
+                Ok(text) => self.string(text, indent, false)?,
+                Err(_) => self.binary(bytes, indent)?,
+            },
         }
         Ok(())
+    }
+
+    /// Bytes that are no text are base64, of several lines where one is not enough.
+    fn binary(&mut self, bytes: &[u8], indent: usize) -> Result<(), FormatError> {
+        let encoded = Zeroizing::new(STANDARD.encode(bytes));
+        self.out.push_str("!!binary ");
+        if encoded.len() < BASE64_LINE {
+            return self.string(&encoded, indent, false);
+        }
+        let mut lines =
+            Zeroizing::new(String::with_capacity(encoded.len() + encoded.len() / BASE64_LINE + 1));
+        for (index, character) in encoded.chars().enumerate() {
+            lines.push(character);
+            if (index + 1) % BASE64_LINE == 0 || index + 1 == encoded.len() {
+                lines.push('\n');
+            }
+        }
+        self.string(&lines, indent, false)
     }
 
     fn string(&mut self, text: &str, indent: usize, is_key: bool) -> Result<(), FormatError> {

@@ -35,6 +35,9 @@ for rule in encrypted unencrypted; do
   "$SOPS_BIN" --config "$config" encrypt --filename-override x.yaml plain/doc.yaml > "cases/${rule}_comment.yaml"
   "$SOPS_BIN" decrypt "cases/${rule}_comment.yaml" > "cases/${rule}_comment.yaml.plain"
 done
+printf 'creation_rules:\n  - age: %s\n    encrypted_comment_regex: about\n' "$age" > "$config"
+"$SOPS_BIN" --config "$config" encrypt --filename-override x.yaml plain/odd.yaml > cases/odd.yaml
+"$SOPS_BIN" decrypt cases/odd.yaml > cases/odd.yaml.plain
 for format in yaml env; do
   type=${format/env/dotenv}
   printf 'creation_rules:\n  - age: %s\n    mac_only_encrypted: true\n    encrypted_regex: ^(stringData|PASSWORD)$\n' "$age" > "$config"

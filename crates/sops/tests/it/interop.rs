@@ -23,7 +23,7 @@ fn cases() -> Vec<(PathBuf, Format)> {
 #[test]
 fn files_of_the_program_are_decrypted_as_by_it() {
     let (ring, cases) = (all(), cases());
-    assert_eq!(cases.len(), 26);
+    assert_eq!(cases.len(), 27);
     for (path, format) in cases {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         let bytes = std::fs::read(&path).unwrap();

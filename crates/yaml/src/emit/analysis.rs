@@ -30,6 +30,15 @@ pub(crate) fn style_of(text: &str) -> OutputStyle {
     }
 }
 
+/// Chooses the style as go-yaml's version 3 does, which writes lines with tabs as blocks.
+pub(crate) fn unfolded_style_of(text: &str) -> OutputStyle {
+    if text.contains('\n') && Allowed::of(text).literal_with_tabs {
+        OutputStyle::Literal
+    } else {
+        style_of(text)
+    }
+}
+
 /// Returns true when text can stand behind `|` or `>`.
 pub(crate) fn allows_block(text: &str) -> bool {
     !text.is_empty() && Allowed::of(text).literal
@@ -83,6 +92,7 @@ struct Allowed {
     plain: bool,
     single: bool,
     literal: bool,
+    literal_with_tabs: bool,
 }
 
 impl Allowed {
@@ -96,10 +106,12 @@ impl Allowed {
         }
         let blank_edge = text.starts_with([' ', '\n']) || text.ends_with([' ', '\n']);
         let broken = seen.special || seen.space_before_break;
+        let literal_with_tabs = !(broken || text.ends_with(' '));
         Self {
-            plain: !(broken || blank_edge || seen.indicator || seen.line_break),
-            single: !(broken || seen.break_before_space),
-            literal: !(broken || text.ends_with(' ')),
+            plain: !(broken || seen.tab || blank_edge || seen.indicator || seen.line_break),
+            single: !(broken || seen.tab || seen.break_before_space),
+            literal: literal_with_tabs && !seen.tab,
+            literal_with_tabs,
         }
     }
 }
@@ -109,6 +121,7 @@ impl Allowed {
 struct Seen {
     indicator: bool,
     special: bool,
+    tab: bool,
     line_break: bool,
     space_before_break: bool,
     break_before_space: bool,
@@ -125,6 +138,7 @@ impl Seen {
                 self.space_before_break |= previous == Some(' ');
             }
             ' ' => self.break_before_space |= previous == Some('\n'),
+            '\t' => self.tab = true,
             _ => self.special |= !is_printable(character),
         }
     }

@@ -1,6 +1,6 @@
 //! Strings on the page: quoting, escapes, folding at column 80, block scalars.
 
-use super::analysis::{OutputStyle, style_of};
+use super::analysis::{OutputStyle, style_of, unfolded_style_of};
 use super::{INDENT, pad};
 use crate::YamlError;
 use crate::printable::is_printable;
@@ -26,7 +26,7 @@ pub(super) fn write_string(out: &mut String, text: &str, indent: usize) -> Resul
 /// Writes a string as go-yaml's version 3 does for programs that do not fold lines: `indent` is that of a block's lines, `level`
 /// the columns of a level. A key is never a block.
 pub fn write_unfolded(out: &mut String, text: &str, indent: usize, level: usize, is_key: bool) {
-    match style_of(text) {
+    match unfolded_style_of(text) {
         OutputStyle::Plain => out.push_str(text),
         OutputStyle::Single => write_single(out, text, None),
         OutputStyle::Literal if !is_key => {

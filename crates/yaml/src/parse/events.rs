@@ -225,7 +225,7 @@ pub(super) fn syntax(error: &ScanError, source: &Source, base: usize, limits: &L
     }
 }
 
-fn explicit_tag(tag: &ParserTag) -> Tag {
+pub(crate) fn explicit_tag(tag: &ParserTag) -> Tag {
     const NAMESPACE: &str = "tag:yaml.org,2002:";
     match tag.suffix_in_namespace(NAMESPACE).as_deref() {
         Some("str") => Tag::Str,
