@@ -40,12 +40,8 @@ fn generic(object: &Value) -> Result<Option<Assessment>, Malformed> {
     if text(object, &["metadata", "deletionTimestamp"]).is_some_and(|time| !time.is_empty()) {
         return Ok(Some(Assessment::new(Status::Terminating, "Resource scheduled for deletion")));
     }
-    let generation = integer(object, &["metadata", "generation"]);
-    if generation.is_some() {
-        fields::check_status(object)?;
-    }
-    let observed = integer(object, &["status", "observedGeneration"]);
-    if let (Some(generation), Some(observed)) = (generation, observed)
+    if let Some(generation) = integer(object, &["metadata", "generation"])
+        && let Some(observed) = fields::observed_generation(object)?
         && generation != observed
     {
         let kind = text(object, &["kind"]).unwrap_or_default();

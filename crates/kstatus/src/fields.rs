@@ -6,15 +6,17 @@ use serde_json::Value;
 /// into Go's types.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Malformed {
-    /// `status` is no map, where a generation is looked for.
+    /// The observed generation is no whole number, or `status` is no map.
     #[error(
-        "looking up status.observedGeneration from resource: .status.observedGeneration accessor error: {value} is of the type {kind}, expected map[string]interface{{}}"
+        "looking up status.observedGeneration from resource: .status.observedGeneration accessor error: {value} is of the type {kind}, expected {wanted}"
     )]
-    Status {
+    Generation {
         /// Value that is there instead.
         value: String,
         /// Its type, as Go calls it.
         kind: &'static str,
+        /// The type that is needed.
+        wanted: &'static str,
     },
     /// `status` or a condition is no map.
     #[error("cannot restore struct from: {kind}")]
@@ -101,15 +103,24 @@ fn condition(condition: &Value) -> Result<Condition<'_>, Malformed> {
     })
 }
 
-/// Refuses a status in which no generation can be looked for.
-pub(crate) fn check_status(object: &Value) -> Result<(), Malformed> {
-    let (value, kind) = match at(object, &["status"]) {
-        None | Some(Value::Object(_)) => return Ok(()),
-        Some(Value::String(text)) => (text.clone(), "string"),
-        Some(list @ Value::Array(_)) => (list.to_string(), "[]interface {}"),
-        Some(other) => (other.to_string(), kind_of(other)),
+/// The generation that the status is about, if it says so.
+pub(crate) fn observed_generation(object: &Value) -> Result<Option<i64>, Malformed> {
+    let Some(status) = at(object, &["status"]) else { return Ok(None) };
+    let (value, wanted) = match (status, at(status, &["observedGeneration"])) {
+        (Value::Object(_), None) => return Ok(None),
+        (Value::Object(_), Some(generation)) => match generation.as_i64() {
+            Some(generation) => return Ok(Some(generation)),
+            None => (generation, "int64"),
+        },
+        _ => (status, "map[string]interface{}"),
     };
-    Err(Malformed::Status { value, kind })
+    let (value, kind) = match value {
+        Value::String(text) => (text.clone(), "string"),
+        Value::Array(_) => (value.to_string(), "[]interface {}"),
+        Value::Object(_) => (value.to_string(), "map[string]interface {}"),
+        other => (other.to_string(), kind_of(other)),
+    };
+    Err(Malformed::Generation { value, kind, wanted })
 }
 
 /// The kind of a value, as Go calls it.

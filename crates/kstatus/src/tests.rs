@@ -18,7 +18,6 @@ fn row(kind: &str, api_version: &str, spec: Value, status: Value) -> Assessment 
 #[rstest]
 #[case::deleted(json!({"kind": "X", "metadata": {"deletionTimestamp": "t"}}), Status::Terminating, "Resource scheduled for deletion")]
 #[case::generation(json!({"kind": "X", "metadata": {"generation": 2}, "status": {"observedGeneration": 1}}), Status::InProgress, "X generation is 2, but latest observed generation is 1")]
-#[case::generation_not_integer(json!({"kind": "X", "metadata": {"generation": 2}, "status": {"observedGeneration": "1"}}), Status::Current, "Resource is current")]
 #[case::reconciling(json!({"kind": "X", "status": {"conditions": [{"type": "Ready", "status": "True"}, {"type": "Reconciling", "status": "True", "message": "m"}]}}), Status::InProgress, "m")]
 #[case::stalled(json!({"kind": "X", "status": {"conditions": [{"type": "Stalled", "status": "True", "message": "m"}]}}), Status::Failed, "m")]
 #[case::stalled_over(json!({"kind": "X", "status": {"conditions": [{"type": "Stalled", "status": "False"}, {"type": "Ready", "status": "True"}]}}), Status::Current, "Resource is Ready")]
@@ -28,6 +27,7 @@ fn row(kind: &str, api_version: &str, spec: Value, status: Value) -> Assessment 
 #[case::odd_condition(json!({"kind": "X", "status": {"conditions": [null, "x"]}}), Status::Unknown, "cannot restore struct from: string")]
 #[case::odd_status(json!({"kind": "X", "status": "x"}), Status::Unknown, "cannot restore struct from: string")]
 #[case::odd_status_beside_a_generation(json!({"kind": "X", "metadata": {"generation": 1}, "status": "ok"}), Status::Unknown, "looking up status.observedGeneration from resource: .status.observedGeneration accessor error: ok is of the type string, expected map[string]interface{}")]
+#[case::generation_as_text(json!({"kind": "Rollout", "metadata": {"generation": 2}, "status": {"observedGeneration": "2"}}), Status::Unknown, "looking up status.observedGeneration from resource: .status.observedGeneration accessor error: 2 is of the type string, expected int64")]
 #[case::status_of_a_number(json!({"kind": "X", "status": {"conditions": [{"type": "Ready", "status": 1}]}}), Status::Unknown, "cannot convert int64 to v1.ConditionStatus")]
 #[case::message_of_a_number(json!({"kind": "X", "status": {"conditions": [{"type": "Ready", "status": "True", "message": 1}]}}), Status::Unknown, "cannot convert int64 to string")]
 #[case::status_of_a_bool(json!({"kind": "X", "status": {"conditions": [{"type": "Ready", "status": true}]}}), Status::Unknown, "unrecognized type: string")]
@@ -71,7 +71,7 @@ fn stateful_sets(#[case] spec: Value, #[case] status: Value, #[case] want: Statu
 }
 
 #[rstest]
-#[case(json!({}), Status::InProgress, "Missing .status.observedGeneration")]
+#[case(json!({}), Status::InProgress, "DaemonSet status.observedGeneration not found")]
 #[case(json!({"observedGeneration": 1}), Status::InProgress, "Missing .status.desiredNumberScheduled")]
 #[case(json!({"observedGeneration": 1, "desiredNumberScheduled": 1}), Status::InProgress, "Current: 0/1")]
 #[case(json!({"observedGeneration": 1, "desiredNumberScheduled": 1, "currentNumberScheduled": 1, "updatedNumberScheduled": 1, "numberAvailable": 1}), Status::InProgress, "Ready: 0/1")]

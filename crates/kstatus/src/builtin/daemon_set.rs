@@ -9,7 +9,7 @@ use crate::fields::integer;
 pub(crate) fn assess(object: &Value) -> Assessment {
     for path in [["metadata", "generation"], ["status", "observedGeneration"]] {
         if integer(object, &path).is_none() {
-            return Assessment::in_progress(format!("Missing .{}", path.join(".")));
+            return Assessment::in_progress(format!("DaemonSet {} not found", path.join(".")));
         }
     }
     let Some(wanted) = integer(object, &["status", "desiredNumberScheduled"]) else {
