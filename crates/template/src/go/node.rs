@@ -73,6 +73,23 @@ pub(super) enum Literal {
     Text(String),
 }
 
+impl Command {
+    /// The piece that is evaluated last before a function is called.
+    pub(super) fn last(&self) -> &Operand {
+        self.rest.last().unwrap_or(&self.first)
+    }
+}
+
+impl Operand {
+    /// The piece that is evaluated last, by which Go names the whole.
+    pub(super) fn last(&self) -> &Self {
+        match &self.kind {
+            OperandKind::Pipe(pipe) => pipe.commands.last().map_or(self, |command| command.last().last()),
+            _ => self,
+        }
+    }
+}
+
 impl Literal {
     pub(super) fn value(&self) -> Value {
         match self {

@@ -70,6 +70,7 @@ fn templates_print_what_go_prints(#[case] template: &str, #[case] output: &str) 
 }
 
 #[rstest]
+#[case("{{ upper \"größe\" }}{{ lower \"ΟΔΟΣ\" }}{{ title \"ßa éa\" }}", "GRÖßEοδοσßa Éa")]
 #[case("{{ \"a,b\" | splitList \",\" | join \"-\" }}", "a-b")]
 #[case("{{ trunc 2 \"abc\" }}{{ trunc -2 \"abc\" }}{{ substr 1 3 \"abcd\" }}", "abbcbc")]
 #[case(
@@ -303,12 +304,26 @@ fn what_go_refuses_is_refused_in_its_words(#[case] template: &str, #[case] text:
     "1:9: executing \"t\" at <.Items>: wrong type for value; expected string; got []string"
 )]
 #[case("{{ lower .No }}", "1:9: executing \"t\" at <.No>: invalid value; expected string")]
+#[case("{{ lower nil }}", "1:9: executing \"t\" at <nil>: cannot assign nil to string")]
+#[case(
+    "{{ lower (tuple 1 (until 2)) }}",
+    "1:25: executing \"t\" at <2>: wrong type for value; expected string; got []interface {}"
+)]
+#[case("{{ 10 | repeat 1 }}", "1:15: executing \"t\" at <1>: wrong type for value; expected string; got int")]
 #[case("{{ lower }}", "1:3: executing \"t\" at <lower>: wrong number of args for lower: want 1 got 0")]
 #[case("{{ range .Name }}{{ end }}", "1:9: executing \"t\" at <.Name>: range can't iterate over x")]
 #[case("a\n  {{ .Name.Y }}", "2:10: executing \"t\" at <.Name.Y>: can't evaluate field Y in type string")]
 #[case(
     "{{ eq .Items 1 }}",
-    "1:3: executing \"t\" at <eq .Items 1>: error calling eq: non-comparable type []string: [a b c]"
+    "1:3: executing \"t\" at <eq .Items 1>: error calling eq: incompatible types for comparison: []string and int"
+)]
+#[case(
+    "{{ eq .Items .Items }}",
+    "1:3: executing \"t\" at <eq .Items .Items>: error calling eq: non-comparable type [a b c]: []string"
+)]
+#[case(
+    "{{ lt 1 true }}",
+    "1:3: executing \"t\" at <lt 1 true>: error calling lt: incompatible types for comparison: int and bool"
 )]
 #[case("{{ genCA \"a\" 1 }}", "1:3: executing \"t\" at <genCA \"a\" 1>: function \"genCA\" is not available")]
 fn what_fails_in_go_fails_in_its_words(#[case] template: &str, #[case] text: &str) {

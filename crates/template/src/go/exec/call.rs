@@ -129,10 +129,15 @@ impl Run<'_> {
                         let expected = if expected == "int" { "integer" } else { expected };
                         format!("expected {expected}; found {literal}")
                     }
+                    (None, Value::Nil)
+                        if operand.is_some_and(|operand| matches!(operand.kind, OperandKind::Nil)) =>
+                    {
+                        format!("cannot assign nil to {expected}")
+                    }
                     (None, Value::Nil) => format!("invalid value; expected {expected}"),
                     _ => format!("wrong type for value; expected {expected}; got {}", value.type_name()),
                 };
-                let piece = operand.unwrap_or(&command.first);
+                let piece = operand.unwrap_or_else(|| command.last()).last();
                 self.error(piece.at, piece, message)
             }
         }

@@ -119,14 +119,22 @@ fn is_equal(left: &Value, right: &Value) -> Result<bool, CallError> {
         (Value::Int(a), Value::Int(b)) => Ok(a == b),
         (Value::Float(a), Value::Float(b)) => Ok(a == b),
         (Value::Text(a), Value::Text(b)) => Ok(a == b),
-        (Value::Struct(a), Value::Struct(b)) if a.go_type == b.go_type => {
-            Ok(left.printed()? == right.printed()?)
+        (Value::Struct(a), Value::Struct(b)) => {
+            Ok(a.go_type == b.go_type && left.printed()? == right.printed()?)
         }
-        (Value::List(_) | Value::Map(_), _) | (_, Value::List(_) | Value::Map(_)) => {
-            failed(format!("non-comparable type {}: {}", left.type_name(), left.printed()?))
+        (Value::List(_), Value::List(_)) | (Value::Map(_), Value::Map(_)) => {
+            failed(format!("non-comparable type {}: {}", right.printed()?, right.type_name()))
         }
-        _ => failed("incompatible types for comparison"),
+        _ => incompatible(left, right),
     }
+}
+
+fn incompatible<T>(left: &Value, right: &Value) -> Result<T, CallError> {
+    failed(format!("incompatible types for comparison: {} and {}", left.type_name(), right.type_name()))
+}
+
+fn is_basic(value: &Value) -> bool {
+    matches!(value, Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Text(_))
 }
 
 fn compare(arguments: &[Value]) -> Result<Ordering, CallError> {
@@ -134,10 +142,9 @@ fn compare(arguments: &[Value]) -> Result<Ordering, CallError> {
         (Value::Int(a), Value::Int(b)) => Ok(a.cmp(b)),
         (Value::Float(a), Value::Float(b)) => Ok(a.total_cmp(b)),
         (Value::Text(a), Value::Text(b)) => Ok(a.cmp(b)),
-        (
-            Value::Int(_) | Value::Float(_) | Value::Text(_),
-            Value::Int(_) | Value::Float(_) | Value::Text(_),
-        ) => failed("incompatible types for comparison"),
+        (left, right) if is_basic(left) && is_basic(right) && left.type_name() != right.type_name() => {
+            incompatible(left, right)
+        }
         _ => failed("invalid type for comparison"),
     }
 }

@@ -18,12 +18,12 @@ pub(super) fn find(name: &str) -> Option<Function> {
 }
 
 /// The character of the other case, if it is one: Go does not map one character to several.
-fn upper(character: char) -> char {
+pub(super) fn upper(character: char) -> char {
     let mut mapped = character.to_uppercase();
     mapped.next().filter(|_| mapped.next().is_none()).unwrap_or(character)
 }
 
-fn lower(character: char) -> char {
+pub(super) fn lower(character: char) -> char {
     character.to_lowercase().next().unwrap_or(character)
 }
 

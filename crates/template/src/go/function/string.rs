@@ -1,5 +1,6 @@
 //! Sprig's functions of strings; the subject comes last (TP-9).
 
+use super::case::{lower, upper};
 use super::{CallError, Function, at, check_length, failed, int, strings, text, texts};
 use crate::go::value::Value;
 
@@ -10,14 +11,14 @@ pub(super) fn find(name: &str) -> Option<Function> {
 /// Functions from a string to a string.
 fn shape(name: &str) -> Option<Function> {
     match name {
-        "lower" => Function::exactly(1, |a| Ok(Value::text(text(a, 0)?.to_lowercase()))),
-        "upper" => Function::exactly(1, |a| Ok(Value::text(text(a, 0)?.to_uppercase()))),
-        "title" => Function::exactly(1, |a| {
-            Ok(Value::text(map_initials(text(a, 0)?, |c| c.to_uppercase().collect())))
-        }),
-        "untitle" => Function::exactly(1, |a| {
-            Ok(Value::text(map_initials(text(a, 0)?, |c| c.to_lowercase().collect())))
-        }),
+        "lower" => {
+            Function::exactly(1, |a| Ok(Value::text(text(a, 0)?.chars().map(lower).collect::<String>())))
+        }
+        "upper" => {
+            Function::exactly(1, |a| Ok(Value::text(text(a, 0)?.chars().map(upper).collect::<String>())))
+        }
+        "title" => Function::exactly(1, |a| Ok(Value::text(map_initials(text(a, 0)?, upper)))),
+        "untitle" => Function::exactly(1, |a| Ok(Value::text(map_initials(text(a, 0)?, lower)))),
         "trim" => Function::exactly(1, |a| Ok(Value::text(text(a, 0)?.trim()))),
         "trimAll" | "trimall" => Function::exactly(2, |a| {
             let set = text(a, 0)?;
@@ -84,15 +85,11 @@ fn split(name: &str) -> Option<Function> {
     }
 }
 
-fn map_initials(text: &str, map: fn(char) -> String) -> String {
+fn map_initials(text: &str, map: fn(char) -> char) -> String {
     let mut is_inside = false;
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {
-        if is_inside {
-            out.push(character);
-        } else {
-            out.push_str(&map(character));
-        }
+        out.push(if is_inside { character } else { map(character) });
         is_inside = character.is_alphanumeric() || matches!(character, '_' | '\'');
     }
     out
