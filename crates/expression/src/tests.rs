@@ -188,6 +188,7 @@ fn security_chains_as_long_as_admitted_do_not_overflow_the_stack(#[case] text: S
 #[case("metadata.generation == 2.0", Ok(true))]
 #[case("status.conditions.exists(c, c.type == 'Ready')", Err("no such attribute(s): status.conditions"))]
 #[case("has(status.x)", Err("no such attribute(s): status.x"))]
+#[case("status.?phase.orValue('') == 'Running'", Err("no such attribute(s): status.phase"))]
 #[case("metadata.labels.v == '1'", Err("no such key: labels"))]
 fn objects_of_kubernetes_have_integers_and_may_lack_fields(
     #[case] text: &str,

@@ -61,12 +61,14 @@ fn repeated(words: &str, about: &str, text: &str) -> String {
 }
 
 /// The selections that follow the first mention of `name` as a variable, with it; none if it is a function.
-fn path_at<'a>(text: &'a str, name: &str) -> Option<&'a str> {
-    let rest = mentions(text, name).find(|(before, _)| !before.ends_with('.'))?.1;
+fn path_at(text: &str, name: &str) -> Option<String> {
+    // Optional selections are shown as the others.
+    let rest = mentions(text, name).find(|(before, _)| !before.ends_with('.'))?.1.replace(".?", ".");
     let end = rest.find(|character| !is_part(character) && character != '.').unwrap_or(rest.len());
     let (path, after) = rest.split_at(end);
     // A function is called on what is before its name.
-    if after.starts_with('(') { path.rsplit_once('.').map(|(path, _)| path) } else { Some(path) }
+    let path = if after.starts_with('(') { path.rsplit_once('.')?.0 } else { path };
+    Some(path.to_owned())
 }
 
 /// The places where `name` stands as a word: the text before each, and the text from it on.

@@ -23,6 +23,14 @@ fn types_that_do_not_fit(#[case] text: &str, #[case] column: usize, #[case] faul
     assert_eq!(refused.to_string(), expected);
 }
 
+/// The texts of an event are known when it comes.
+#[rstest]
+#[case("req.message.reverse()")]
+#[case("req.message.lowerAscii() + req.reason")]
+fn texts_of_values_that_are_known_later(#[case] text: &str) {
+    Expression::compile(text, &["req"], Type::String).unwrap();
+}
+
 #[rstest]
 #[case("1 < 1.5")]
 #[case("size(req.l) >= 2u")]
