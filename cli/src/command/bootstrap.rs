@@ -101,7 +101,8 @@ impl Bootstrap {
 
 /// Asks before an installation of another tool is changed.
 async fn confirm(cluster: &Cluster, force: bool) -> Result<(), Error> {
-    match Installation::find(cluster).await? {
+    let found = Installation::find(cluster).await;
+    match found.map_err(|error| error.prefixed("cluster info unavailable"))? {
         Some(found) if !force && !found.may_be_changed()? => {
             Err(Error::Flags("bootstrap cancelled".to_owned()))
         }

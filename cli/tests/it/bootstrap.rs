@@ -192,7 +192,9 @@ async fn helm_controller_stays_when_a_repository_of_flux_is_taken_over() {
 async fn a_cluster_is_bootstrapped_with_the_keys_of_an_agent() {
     let (home, server) = (Home::start().await, SshGitServer::start().await.unwrap());
     let (repository, url) = (server.repo("fleet").unwrap(), server.url("fleet"));
-    repository.commit("main", "begin", &[("README.md", "")]).unwrap();
+    // A file that is no manifest is no part of the kustomization that is made.
+    let notes = ("clusters/test/flux-system/notes.yaml", "a: b: c\n");
+    repository.commit("main", "begin", &[notes]).unwrap();
     let agent = SshAgent::start().await.unwrap();
     agent.add(server.identity(), &[]).unwrap();
     home.folder.write("known_hosts", server.known_hosts()).unwrap();
@@ -214,6 +216,11 @@ async fn a_cluster_is_bootstrapped_with_the_keys_of_an_agent() {
     assert!(running.child.wait().await.unwrap().success(), "{seen:#?}");
     assert_eq!(subjects(&repository).len(), 3);
     assert!(!seen.is_empty() && home.secret().await.data.unwrap().contains_key("identity"));
+    let kustomization = repository.read("main", "clusters/test/flux-system/kustomization.yaml").unwrap();
+    assert!(
+        kustomization.ends_with("resources:\n- gotk-components.yaml\n- gotk-sync.yaml\n"),
+        "{kustomization}"
+    );
 }
 
 /// CLI-G04: with the keys of an agent, a server that the person has not approved gets nothing to see of the repository.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use kube::api::{DynamicObject, Patch, PatchParams};
 use serde_json::json;
 use tokio::io::{AsyncBufReadExt, BufReader};
-use weir_testkit::{Folder, SshGitServer};
+use weir_testkit::{ControlPlane, Folder, SshGitServer};
 
 use crate::bootstrap::{Home, PATH, shown};
 use crate::nodes::with_nodes;
@@ -178,6 +178,31 @@ async fn gitlab_makes_deploy_tokens() {
     let secret = home.secret().await.data.unwrap();
     assert_eq!(secret["username"].0, b"gitlab+deploy-token-1");
     assert_eq!(secret["password"].0, b"deploy");
+}
+
+#[tokio::test]
+async fn a_key_that_cannot_be_read_is_refused_before_anything_is_made() {
+    let (plane, stand_in) = (ControlPlane::start().await.unwrap(), StandIn::start().await);
+    let folder = Folder::new("hosted-key").unwrap();
+    folder.write("ca.crt", stand_in.ca()).unwrap();
+    folder.write("key", "nothing").unwrap();
+    let weir = Weir::default().with_kubeconfig(plane.kubeconfig_path()).in_folder(folder.path());
+    let host = stand_in.host();
+    for (file, reason) in [
+        ("none", "failed to open private key file: open none: no such file or directory"),
+        ("key", "ssh: no key found"),
+    ] {
+        let key = format!("--ca-file ca.crt --private-key-file {file}");
+        let lines = [
+            format!("bootstrap gitlab --hostname {host} --owner org --repository fleet {key}"),
+            format!("bootstrap git --url https://{host}/org/fleet.git -p pass {key}"),
+        ];
+        let lines = lines.each_ref().map(String::as_str);
+        let transcript = weir.clone().with_env("GITLAB_TOKEN", "secret").transcript(&lines).await;
+        assert_eq!(transcript.matches("2>").count(), lines.len(), "{transcript}");
+        assert_eq!(transcript.matches(&format!("2> ✗ {reason}\n")).count(), lines.len(), "{transcript}");
+    }
+    assert_eq!(stand_in.requests(), "");
 }
 
 #[tokio::test]

@@ -30,13 +30,20 @@ use crate::variables::{self, Variables};
 const MAX_OBJECTS: usize = 10_000;
 
 /// Returns the manifests below a directory, and the directories that have a kustomization file of their own: what a
-/// kustomization file for the directory has to name.
+/// kustomization file for the directory has to name. YAML files that are no manifests are left out.
 ///
 /// # Errors
-/// When a directory cannot be read.
+/// When a file or a directory cannot be read.
 pub fn resources_below(files: &dyn FileSystem, directory: &RelPath) -> Result<Vec<String>, GenerateError> {
-    let members = generate::members(files, directory)?;
-    Ok(members.iter().map(|member| member.path().relative_to(directory)).collect())
+    let mut resources = Vec::new();
+    for member in generate::members(files, directory)? {
+        match member.check(files) {
+            Ok(()) => resources.push(member.path().relative_to(directory)),
+            Err(GenerateError::Manifest { .. }) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(resources)
 }
 
 /// The inputs of a build.

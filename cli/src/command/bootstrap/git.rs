@@ -10,6 +10,7 @@ use weir_verify::git::SigningKey;
 use super::flags::{BootstrapFlags, secret};
 use super::known_hosts;
 use super::plan::{Access, Plan, SyncCredentials};
+use super::secret::check_key_file;
 use super::signing::Transport;
 use crate::command::create::{Entries, host_keys, ssh_host};
 use crate::csv::Record;
@@ -120,6 +121,9 @@ impl Git {
         let ca = ca.map(|file| input::text_or(file, "unable to read TLS CA file")).transpose()?;
         let mut remote = Remote::new(url.clone());
         remote.credentials = self.credentials(&url).await?;
+        if !self.flags.token_auth {
+            check_key_file(&self.flags.key, self.password.as_ref())?;
+        }
         remote.http = Profile { ca: ca.clone().map(String::into_bytes), ..Profile::default() };
         remote.timeout = global.timeout.to_std();
         let algorithms: Vec<_> = Record::items(&self.flags.key.ssh_hostkey_algos).cloned().collect();

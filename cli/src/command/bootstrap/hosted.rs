@@ -17,6 +17,7 @@ use self::api::Api;
 pub(super) use self::vendor::{Hosted, Vendor};
 use super::flags::BootstrapFlags;
 use super::plan::{Access, Plan, SyncCredentials};
+use super::secret::check_key_file;
 use super::signing::Transport;
 use crate::command::create::Entries;
 use crate::csv::Record;
@@ -129,15 +130,13 @@ impl Flags {
         let ca = ca.map(|file| input::text_or(file, "unable to read TLS CA file")).transpose()?;
         let http = Profile { ca: ca.clone().map(String::into_bytes), ..Profile::default() };
         let hosted = self.hosted(vendor, &http, &token)?;
-        let (url, is_granted) = self.repository(&hosted, &own).await?;
+        if !self.flags.token_auth && !own.deploy_token_auth {
+            check_key_file(&self.flags.key, None)?;
+        }
+        let url = self.repository(&hosted, &own).await?;
         let namespace = cluster.namespace.clone();
         let plan = self.plan(namespace, global, hosted, own, (&url, &token), (http, ca)).await?;
-        super::run(cluster, &Plan { signing_key, ..plan }).await?;
-        if is_granted {
-            return Ok(());
-        }
-        let warning = "failed to grant permissions to team: reconciled with warning";
-        Err(Error::Bootstrap(warning.to_owned()))
+        super::run(cluster, &Plan { signing_key, ..plan }).await
     }
 
     fn check(&self, vendor: Vendor, own: &Own) -> Result<(), Error> {
@@ -203,8 +202,8 @@ impl Flags {
         })
     }
 
-    /// Finds the repository or makes it, and gives teams access to it. Returns its URL for HTTPS, and true when all teams have access.
-    async fn repository(&self, hosted: &Hosted, own: &Own) -> Result<(String, bool), Error> {
+    /// Finds the repository or makes it, and gives teams access to it. Returns its URL for HTTPS.
+    async fn repository(&self, hosted: &Hosted, own: &Own) -> Result<String, Error> {
         progress::action(&format!("connecting to {}", hosted.host));
         let shown = hosted.url();
         let found = hosted.find().await.map_err(|error| {
@@ -219,31 +218,27 @@ impl Flags {
             })?;
             progress::success(&format!("repository \"{shown}\" created"));
         }
-        let has_teams = !self.personal && Record::items(&self.team).next().is_some();
-        let is_granted = !has_teams || self.give_access(hosted, is_there).await;
-        Ok((hosted.clone_url(), is_granted))
+        if !self.personal && Record::items(&self.team).next().is_some() {
+            self.give_access(hosted, is_there).await;
+        }
+        Ok(hosted.clone_url())
     }
 
-    /// Gives teams access; a failure is shown, and the rest goes on. Returns false when there was one.
-    async fn give_access(&self, hosted: &Hosted, is_there: bool) -> bool {
+    /// Gives teams access. A failure is shown and changes nothing else: a token that may push need not be one that may do this.
+    async fn give_access(&self, hosted: &Hosted, is_there: bool) {
         progress::action("reconciling repository permissions");
-        let mut is_granted = true;
         for (team, permission) in self.teams(hosted.vendor) {
             if is_there && !self.reconcile && hosted.has_access(team).await {
                 continue;
             }
             match hosted.grant(team, permission).await {
                 Ok(()) => progress::success(&format!("granted \"{permission}\" permissions to \"{team}\"")),
-                Err(error) => {
-                    is_granted = false;
-                    progress::failure(&format!(
-                        "failed to grant \"{permission}\" permissions to \"{team}\": {error}"
-                    ));
-                }
+                Err(error) => progress::failure(&format!(
+                    "failed to grant \"{permission}\" permissions to \"{team}\": {error}"
+                )),
             }
         }
         progress::success("reconciled repository permissions");
-        is_granted
     }
 
     async fn plan(

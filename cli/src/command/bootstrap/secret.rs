@@ -1,7 +1,9 @@
 //! The Secret with which the services read the repository (CLI-BST05, CLI-BST06).
 
+use secrecy::SecretString;
 use serde_json::Map;
 
+use super::flags::Key;
 use super::plan::{Access, Plan, SyncCredentials};
 use crate::cluster::Cluster;
 use crate::command::create::{Draft, Entries, KeyChoice, chosen_key_pair, host_keys, ssh_host};
@@ -29,14 +31,7 @@ pub(super) async fn reconcile(cluster: &Cluster, plan: &Plan) -> Result<(), Erro
             draft.entries.extend(ca.clone().map(|ca| ("ca.crt".to_owned(), ca.into())));
         }
         SyncCredentials::Key { passphrase, access } => {
-            let key = &plan.flags.key;
-            let (identity, entries) = chosen_key_pair(KeyChoice {
-                file: key.private_key_file.as_deref(),
-                passphrase: passphrase.as_ref(),
-                algorithm: &key.ssh_key_algorithm,
-                curve: &key.ssh_ecdsa_curve,
-                bits: key.ssh_rsa_bits,
-            })?;
+            let (identity, entries) = chosen_key_pair(choice(&plan.flags.key, passphrase.as_ref()))?;
             draft.entries = entries;
             let known_hosts = host_keys(&ssh_host(&plan.sync_url)?).await?;
             draft.entries.insert("known_hosts".to_owned(), known_hosts.into());
@@ -48,6 +43,24 @@ pub(super) async fn reconcile(cluster: &Cluster, plan: &Plan) -> Result<(), Erro
     draft.apply(&cluster.in_namespace(namespace)).await?;
     progress::success("reconciled source secret");
     Ok(())
+}
+
+/// Refuses a private key that cannot be read. Nothing has been made yet then.
+pub(super) fn check_key_file(key: &Key, passphrase: Option<&SecretString>) -> Result<(), Error> {
+    match key.private_key_file {
+        Some(_) => chosen_key_pair(choice(key, passphrase)).map(drop),
+        None => Ok(()),
+    }
+}
+
+fn choice<'a>(key: &'a Key, passphrase: Option<&'a SecretString>) -> KeyChoice<'a> {
+    KeyChoice {
+        file: key.private_key_file.as_deref(),
+        passphrase,
+        algorithm: &key.ssh_key_algorithm,
+        curve: &key.ssh_ecdsa_curve,
+        bits: key.ssh_rsa_bits,
+    }
 }
 
 /// Returns true when the flags have credentials that a Secret that is there has to get.

@@ -59,6 +59,14 @@ impl Member {
             Self::Folder(path) | Self::File(path) => path,
         }
     }
+
+    /// Refuses a file that is no manifest.
+    pub(super) fn check(&self, files: &dyn FileSystem) -> Result<(), Error> {
+        let Self::File(path) = self else { return Ok(()) };
+        let content = files.read(path, MAX_FILE)?;
+        let validated = validate_manifest(path, content, &Options::gitops());
+        validated.map(drop).map_err(|source| Error::Manifest { path: path.clone(), source: Box::new(source) })
+    }
 }
 
 /// The generated file: manifests, and folders that have a kustomization file of their own, in the order of a walk; those
@@ -71,11 +79,7 @@ pub(super) fn generate(
     let mut members = members(files, directory)?;
     members.retain(|member| is_kept(&member.path().relative_to(directory)));
     for member in &members {
-        if let Member::File(path) = member {
-            let content = files.read(path, MAX_FILE)?;
-            validate_manifest(path, content, &Options::gitops())
-                .map_err(|source| Error::Manifest { path: path.clone(), source: Box::new(source) })?;
-        }
+        member.check(files)?;
     }
     let mut document = Kustomization::default();
     if members.is_empty() {

@@ -34,9 +34,11 @@ pub(super) fn ssh(hosted: &Hosted) -> String {
     format!("/keys/1.0/projects/{}/repos/{}/ssh", project(hosted), hosted.name)
 }
 
-/// Makes the repository.
+/// Makes the repository. Without a default branch, that is `master` on many servers, where nothing is pushed.
 pub(super) async fn create(hosted: &Hosted, visibility: &str) -> Result<(), Error> {
-    let body = json!({ "name": hosted.name, "scmId": "git", "public": visibility == "public" });
+    let body = json!({
+        "name": hosted.name, "scmId": "git", "public": visibility == "public", "defaultBranch": "main",
+    });
     hosted.api.post(&format!("/api/1.0/projects/{}/repos", project(hosted)), &body).await.map(drop)
 }
 
