@@ -48,7 +48,7 @@ fn has_failed(object: &DynamicObject) -> bool {
         _ => false,
     };
     !is_at_work
-        && speaks_of_its_generation(object)
+        && is_told_of_its_generation(object)
         && ready(object).is_some_and(|(status, _)| status == "False")
 }
 
@@ -78,21 +78,26 @@ fn judge(assessment: Assessment) -> Wait {
     }
 }
 
-/// Returns true when the Ready condition is there and about the spec as it is now.
+/// Returns true when the service has looked at the spec as it is now, and its condition Ready is about that.
 fn speaks_of_its_generation(object: &DynamicObject) -> bool {
+    observed_generation(object) >= 1 && is_told_of_its_generation(object)
+}
+
+/// Returns true when the condition Ready is there and about the spec as it is now. The generation in the status may be older: many services
+/// note there the last one with a success, which is -1 before the first.
+pub(crate) fn is_told_of_its_generation(object: &DynamicObject) -> bool {
     let generation = object.metadata.generation.unwrap_or_default();
-    let number = |value: Option<&Value>| value.and_then(Value::as_i64).unwrap_or_default();
-    let observed = number(object.data.pointer("/status/observedGeneration"));
     let conditions = object.data.pointer("/status/conditions").and_then(Value::as_array);
-    let ready = conditions
-        .into_iter()
-        .flatten()
-        .find(|condition| condition.get("type").and_then(Value::as_str) == Some("Ready"));
-    let Some(ready) = ready.filter(|_| observed >= 1) else { return false };
-    match number(ready.get("observedGeneration")) {
-        0 => observed == generation,
+    let is_ready = |condition: &&Value| condition.get("type").and_then(Value::as_str) == Some("Ready");
+    let Some(ready) = conditions.into_iter().flatten().find(is_ready) else { return false };
+    match ready.get("observedGeneration").and_then(Value::as_i64).unwrap_or_default() {
+        0 => observed_generation(object) == generation,
         of_condition => of_condition == generation,
     }
+}
+
+fn observed_generation(object: &DynamicObject) -> i64 {
+    object.data.pointer("/status/observedGeneration").and_then(Value::as_i64).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -169,13 +174,14 @@ mod tests {
         #[case] reason: &str,
         #[case] is_ready: &str,
         #[case] expected: Wait,
+        // Before the first success, and after it.
+        #[values(-1, 1)] observed: i64,
     ) {
         let conditions = json!([
             { "type": "Reconciling", "status": reconciling, "reason": reason, "message": "" },
             ready(is_ready, 1),
         ]);
-        let status =
-            json!({ "lastHandledReconcileAt": "now", "observedGeneration": 1, "conditions": conditions });
+        let status = json!({ "lastHandledReconcileAt": "now", "observedGeneration": observed, "conditions": conditions });
         assert_eq!(is_handled(&object(1, status), None, Timestamp::UNIX_EPOCH), expected);
     }
 

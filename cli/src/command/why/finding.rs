@@ -3,10 +3,10 @@
 use jiff::Timestamp;
 use kube::ResourceExt;
 use kube::api::DynamicObject;
-use serde_json::Value;
 
 use crate::kind::{Kind, Reference, condition, is_suspended, ready, reason, text, transition_time};
 use crate::output::age;
+use crate::readiness::is_told_of_its_generation;
 
 /// State of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -184,10 +184,10 @@ fn hint(kind: &Kind, object: &DynamicObject, reason: &str, target: &str, logs: &
     }
 }
 
-/// Returns true when the service has not looked at the spec as it is.
+/// Returns true when the service has not looked at the spec as it is. The status of an object that others make may name no generation.
 fn is_behind(object: &DynamicObject) -> bool {
-    let observed = object.data.pointer("/status/observedGeneration").and_then(Value::as_i64);
-    observed.zip(object.metadata.generation).is_some_and(|(observed, generation)| observed < generation)
+    let tells = object.data.pointer("/status/observedGeneration").is_some();
+    tells && object.metadata.generation.is_some() && !is_told_of_its_generation(object)
 }
 
 fn created(object: &DynamicObject) -> String {
@@ -206,7 +206,7 @@ fn words(kind: &Kind) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 
@@ -224,10 +224,22 @@ mod tests {
         }] })
     }
 
+    /// An object that was never ready notes no generation beside that of its condition.
+    fn never_ready(reason: &str) -> Value {
+        let mut status = ready("False", reason);
+        status["observedGeneration"] = (-1).into();
+        status["conditions"][0]["observedGeneration"] = 2.into();
+        status
+    }
+
     #[rstest::rstest]
     #[case("Kustomization", json!({}), json!({}), ready("True", "Succeeded"), State::Ready, "ready for 10m, since 2022-02-03T01:37:54Z", None)]
     #[case("Kustomization", json!({}), json!({}), ready("False", "BuildFailed"), State::Failed,
         "not ready for 10m, since 2022-02-03T01:37:54Z (BuildFailed)", Some("weir build kustomization apps -n prod --path <folder of the files>"))]
+    #[case("Kustomization", json!({ "generation": 2 }), json!({}), never_ready("BuildFailed"), State::Failed,
+        "not ready for 10m, since 2022-02-03T01:37:54Z (BuildFailed)", Some("weir build kustomization apps -n prod --path <folder of the files>"))]
+    #[case("Kustomization", json!({ "generation": 3 }), json!({}), never_ready("BuildFailed"), State::Unseen,
+        "outdated for 10m, since 2022-02-03T01:37:54Z", Some("weir check"))]
     #[case("GitRepository", json!({}), json!({ "secretRef": { "name": "key" } }), ready("False", "GitOperationFailed"), State::Failed,
         "not ready for 10m, since 2022-02-03T01:37:54Z (GitOperationFailed)",
         Some("check the address, and the Secret prod/key; then: weir reconcile source git apps -n prod"))]
