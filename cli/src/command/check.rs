@@ -54,9 +54,9 @@ impl Check {
         if self.pre {
             return finish(is_well, "prerequisites checks passed");
         }
-        is_well &= distribution(cluster).await?;
-        is_well &= self.controllers(cluster).await?;
-        is_well &= stored_versions(&definitions(cluster).await?);
+        is_well &= told(distribution(cluster).await)?;
+        is_well &= told(self.controllers(cluster).await)?;
+        is_well &= told(definitions(cluster).await.map(|found| stored_versions(&found)))?;
         finish(is_well, "all checks passed")
     }
 
@@ -105,6 +105,17 @@ impl Check {
     }
 }
 
+/// Prints an error as a finding: who may not see one thing may see the others. When the time is over, so is the command.
+fn told(checked: Result<bool, Error>) -> Result<bool, Error> {
+    match checked {
+        Err(error) if !matches!(error, Error::Deadline) => {
+            progress::failure(&format!("checking failed: {error}"));
+            Ok(false)
+        }
+        checked => checked,
+    }
+}
+
 fn finish(is_well: bool, done: &str) -> Result<(), Error> {
     if is_well {
         progress::success(done);
@@ -135,6 +146,7 @@ async fn kubernetes(cluster: &Cluster) -> Result<bool, Error> {
 }
 
 async fn definitions(cluster: &Cluster) -> Result<Vec<DynamicObject>, Error> {
+    progress::action("checking crds");
     let api = builtin::all::<CustomResourceDefinition>(&cluster.client);
     let params = ListParams::default().labels(&format!("{PART_OF_LABEL}=flux"));
     Ok(cluster.in_time(api.list(&params)).await??.items)
@@ -191,7 +203,6 @@ fn controller(deployment: &DynamicObject, namespace: &str) -> bool {
 }
 
 fn stored_versions(definitions: &[DynamicObject]) -> bool {
-    progress::action("checking crds");
     if definitions.is_empty() {
         progress::failure(&format!("no crds found with the label selector '{PART_OF_LABEL}=flux'"));
         hint("weir install");

@@ -21,6 +21,10 @@ async fn services_are_installed_checked_as_by_flux_and_taken_away() {
     let weir = Weir::default().with_kubeconfig(plane.kubeconfig_path());
     let commands = ["check --pre", "check", "install --timeout 1s --components nope"];
     let mut transcript = weir.transcript(&commands).await;
+    // A user who may not see one thing is told of the others.
+    let limited = weir.transcript(&["check --as nobody"]).await;
+    assert_eq!(limited.matches("2> ✗ checking failed: ").count(), 3, "{limited}");
+    assert!(limited.ends_with("2> ✗ check failed\n[exit status: 1]\n\n"), "{limited}");
     let commands =
         ["install --timeout 55s", "install --timeout 55s --components-extra image-reflector-controller"];
     transcript.push_str(&with_nodes(&plane, weir.transcript(&commands)).await);
