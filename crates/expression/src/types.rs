@@ -199,8 +199,8 @@ fn visit<'a>(expression: &'a IdedExpr, scope: &mut Vec<(&'a str, Type)>) -> Resu
         },
         Expr::Literal(literal) => literal_type(literal),
         Expr::Select(select) => {
-            visit(&select.operand, scope)?;
-            if select.test { Type::Bool } else { Type::Dyn }
+            let selected = element_type(&select.operand, scope)?;
+            if select.test { Type::Bool } else { selected }
         }
         Expr::Call(call) => call_type(call, expression.id, scope)?,
         Expr::List(list) => {
@@ -210,14 +210,8 @@ fn visit<'a>(expression: &'a IdedExpr, scope: &mut Vec<(&'a str, Type)>) -> Resu
             }
             parts::list_of(elements.unwrap_or(Type::Dyn))
         }
-        Expr::Map(map) => {
-            let (mut keys, mut values) = (None, None);
-            for entry in &map.entries {
-                if let EntryExpr::MapEntry(entry) = &entry.expr {
-                    join(&mut keys, &entry.key, scope)?;
-                    join(&mut values, &entry.value, scope)?;
-                }
-            }
+        Expr::Map(_) => {
+            element_type(expression, scope)?;
             Type::Map
         }
         Expr::Struct(fields) => {
@@ -228,6 +222,19 @@ fn visit<'a>(expression: &'a IdedExpr, scope: &mut Vec<(&'a str, Type)>) -> Resu
         }
         Expr::Comprehension(comprehension) => comprehension_type(comprehension, scope)?,
     })
+}
+
+/// Returns the type of what a key selects; it is known of a map that the expression spells out.
+fn element_type<'a>(map: &'a IdedExpr, scope: &mut Vec<(&'a str, Type)>) -> Result<Type, Fault> {
+    let Expr::Map(map) = &map.expr else { return visit(map, scope).map(|_| Type::Dyn) };
+    let (mut keys, mut values) = (None, None);
+    for entry in &map.entries {
+        if let EntryExpr::MapEntry(entry) = &entry.expr {
+            join(&mut keys, &entry.key, scope)?;
+            join(&mut values, &entry.value, scope)?;
+        }
+    }
+    Ok(values.unwrap_or(Type::Dyn))
 }
 
 /// Adds one more part to those of a list or map, which are of one type.
@@ -268,6 +275,12 @@ fn literal_type(literal: &LiteralValue) -> Type {
 }
 
 fn call_type<'a>(call: &'a CallExpr, id: u64, scope: &mut Vec<(&'a str, Type)>) -> Result<Type, Fault> {
+    if let ("_[_]", [map, key]) = (call.func_name.as_str(), call.args.as_slice())
+        && matches!(map.expr, Expr::Map(_))
+    {
+        let selected = element_type(map, scope)?;
+        return visit(key, scope).map(|_| selected);
+    }
     let mut arguments = Vec::with_capacity(call.args.len());
     let mut name = call.func_name.clone();
     let mut on = None;

@@ -27,6 +27,8 @@ fn types_that_do_not_fit(#[case] text: &str, #[case] column: usize, #[case] faul
 #[rstest]
 #[case("req.message.reverse()")]
 #[case("req.message.lowerAscii() + req.reason")]
+#[case("{'dev': 'd', 'prod': 'p'}[req.cluster]")]
+#[case("{'a': req.message.trim()}.a")]
 fn texts_of_values_that_are_known_later(#[case] text: &str) {
     Expression::compile(text, &["req"], Type::String).unwrap();
 }
