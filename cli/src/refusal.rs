@@ -20,7 +20,7 @@ pub(crate) fn text(refused: &Error) -> String {
         Some(line) => {
             // The other tip is that flags may be values, which nobody means who has mistyped one.
             let tip = rendered.lines().find(|line| line.starts_with("  tip:") && line.contains("similar"));
-            let tip = tip.filter(|_| !is_of_another_command(refused));
+            let tip = tip.filter(|_| is_near(refused) && !is_of_another_command(refused));
             line + &tip.map(|tip| format!("\n\n{tip}")).unwrap_or_default()
         }
     }
@@ -39,6 +39,18 @@ fn help(refused: &Error) -> Option<String> {
 fn is_of_another_command(refused: &Error) -> bool {
     let Some(ContextValue::String(flag)) = refused.get(ContextKind::InvalidArg) else { return false };
     flag.strip_prefix("--").is_some_and(|name| has_flag(&Cli::command(), name))
+}
+
+/// Returns false when the tip is a flag much longer or shorter than the one that was typed. The parser also takes long ones for similar, in
+/// which the letters of a short one stand somewhere.
+fn is_near(refused: &Error) -> bool {
+    match (refused.get(ContextKind::InvalidArg), refused.get(ContextKind::SuggestedArg)) {
+        (Some(ContextValue::String(typed)), Some(ContextValue::String(tip))) => {
+            let typed = typed.trim_start_matches('-').len();
+            tip.trim_start_matches('-').len().abs_diff(typed) <= typed / 2
+        }
+        _ => true,
+    }
 }
 
 /// Returns true when a command or one below it has a flag.
@@ -108,6 +120,8 @@ mod tests {
         "get ks --no-headr",
         "unknown flag: --no-headr\n\n  tip: a similar argument exists: '--no-header'"
     )]
+    #[case("get ks --foo", "unknown flag: --foo")]
+    #[case("get ks --watchh", "unknown flag: --watchh\n\n  tip: a similar argument exists: '--watch'")]
     #[case("bootstrap gitlab --username me", "unknown flag: --username")]
     #[case("bootstrap gitea --deploy-token-auth", "unknown flag: --deploy-token-auth")]
     #[case("get ks -Z", "unknown shorthand flag: 'Z' in -Z")]

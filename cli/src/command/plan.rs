@@ -123,6 +123,17 @@ impl Verb for Plan {
     }
 }
 
+/// Returns the verdict. Several errors have a line each: they are about Kustomizations of their own.
+fn judge(report: &report::Report) -> Result<(), Error> {
+    let errors = report.errors();
+    if errors.len() < 2 {
+        return verdict(report.counts().any(), &errors);
+    }
+    errors.iter().for_each(|error| progress::failure(error));
+    let message = format!("{} errors: the plan is not complete", errors.len());
+    Err(Error::diff(Error::Api(message)))
+}
+
 impl Plan {
     /// Compares and prints; Ctrl-C ends it.
     pub(crate) async fn run(self, global: &Global) -> Result<(), Error> {
@@ -130,7 +141,7 @@ impl Plan {
             for kind in self.target.kinds() {
                 let report = self.report(kind, global).await.map_err(Error::diff)?;
                 print(&self.text(&report).map_err(Error::diff)?)?;
-                verdict(report.counts().any(), &report.errors())?;
+                judge(&report)?;
             }
             Ok(())
         })

@@ -180,6 +180,10 @@ fn hint(kind: &Kind, object: &DynamicObject, reason: &str, target: &str, logs: &
         "ReconciliationFailed" if kind.name == "Kustomization" => {
             format!("weir diff {target} --path <folder of the files>")
         }
+        "DependencyNotReady" => format!("check its spec.dependsOn ({target})"),
+        "ArtifactFailed" if kind.name == "Kustomization" => {
+            format!("check its spec.path {} in the source's files ({target})", text(object, "/spec/path"))
+        }
         _ => logs.to_owned(),
     }
 }
@@ -240,6 +244,11 @@ mod tests {
         "not ready for 10m, since 2022-02-03T01:37:54Z (BuildFailed)", Some("weir build kustomization apps -n prod --path <folder of the files>"))]
     #[case("Kustomization", json!({ "generation": 3 }), json!({}), never_ready("BuildFailed"), State::Unseen,
         "outdated for 10m, since 2022-02-03T01:37:54Z", Some("weir check"))]
+    #[case("Kustomization", json!({}), json!({ "path": "./apps" }), ready("False", "ArtifactFailed"), State::Failed,
+        "not ready for 10m, since 2022-02-03T01:37:54Z (ArtifactFailed)",
+        Some("check its spec.path ./apps in the source's files (kustomization apps -n prod)"))]
+    #[case("Kustomization", json!({}), json!({}), ready("False", "DependencyNotReady"), State::Failed,
+        "not ready for 10m, since 2022-02-03T01:37:54Z (DependencyNotReady)", Some("check its spec.dependsOn (kustomization apps -n prod)"))]
     #[case("GitRepository", json!({}), json!({ "secretRef": { "name": "key" } }), ready("False", "GitOperationFailed"), State::Failed,
         "not ready for 10m, since 2022-02-03T01:37:54Z (GitOperationFailed)",
         Some("check the address, and the Secret prod/key; then: weir reconcile source git apps -n prod"))]
