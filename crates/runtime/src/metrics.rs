@@ -60,6 +60,7 @@ struct ResultLabels {
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct QueueLabels {
+    controller: String,
     name: String,
 }
 
@@ -76,6 +77,11 @@ struct KindLabels {
 }
 
 type Histograms<L> = Family<L, Histogram, fn() -> Histogram>;
+
+/// The labels of a queue: as in controller-runtime, it has its controller's name.
+fn queue_labels(name: &str) -> [(&'static str, &str); 2] {
+    [("controller", name), ("name", name)]
+}
 
 /// All metrics of a process.
 #[derive(Clone)]
@@ -268,7 +274,7 @@ impl ControllerMetrics {
     }
 
     fn queue(&self) -> QueueLabels {
-        QueueLabels { name: self.controller.clone() }
+        QueueLabels { controller: self.controller.clone(), name: self.controller.clone() }
     }
 
     /// Shows the figures of the controller's queue from now on.
@@ -338,9 +344,9 @@ mod tests {
             r#"controller_runtime_reconcile_total{controller="kustomization",result="success"} 0"#,
             r#"controller_runtime_reconcile_errors_total{controller="kustomization"} 1"#,
             r#"controller_runtime_reconcile_panics_total{controller="kustomization"} 0"#,
-            r#"workqueue_longest_running_processor_seconds{name="kustomization"} 0.0"#,
-            r#"workqueue_unfinished_work_seconds{name="kustomization"} 0.0"#,
-            r#"workqueue_work_duration_seconds_count{name="kustomization"} 1"#,
+            r#"workqueue_longest_running_processor_seconds{controller="kustomization",name="kustomization"} 0.0"#,
+            r#"workqueue_unfinished_work_seconds{controller="kustomization",name="kustomization"} 0.0"#,
+            r#"workqueue_work_duration_seconds_count{controller="kustomization",name="kustomization"} 1"#,
         ] {
             assert!(text.contains(line), "{line} is missing in\n{text}");
         }
@@ -355,8 +361,10 @@ mod tests {
         let shows = |depth: u32, adds: u32| {
             let text = metrics.encode().unwrap();
             for line in [
-                format!("workqueue_depth{{name=\"kustomization\"}} {depth}\n"),
-                format!("workqueue_adds_total{{name=\"kustomization\"}} {adds}\n"),
+                format!("workqueue_depth{{controller=\"kustomization\",name=\"kustomization\"}} {depth}\n"),
+                format!(
+                    "workqueue_adds_total{{controller=\"kustomization\",name=\"kustomization\"}} {adds}\n"
+                ),
             ] {
                 assert!(text.contains(&line), "{line} is missing in\n{text}");
             }

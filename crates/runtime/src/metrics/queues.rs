@@ -11,6 +11,7 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 
+use super::queue_labels;
 use crate::queue::Queue;
 
 /// The queues by name. Clones share them.
@@ -37,7 +38,7 @@ impl EncodeMetric for Depths<'_> {
     fn encode(&self, mut encoder: MetricEncoder<'_>) -> Result<(), std::fmt::Error> {
         for (name, queue) in &*self.0.0.lock() {
             let depth = i64::try_from(queue.depth()).unwrap_or(i64::MAX);
-            ConstGauge::new(depth).encode(encoder.encode_family(&[("name", name.as_str())])?)?;
+            ConstGauge::new(depth).encode(encoder.encode_family(&queue_labels(name))?)?;
         }
         Ok(())
     }
@@ -53,7 +54,7 @@ struct Adds<'a>(&'a Queues);
 impl EncodeMetric for Adds<'_> {
     fn encode(&self, mut encoder: MetricEncoder<'_>) -> Result<(), std::fmt::Error> {
         for (name, queue) in &*self.0.0.lock() {
-            ConstCounter::new(queue.added()).encode(encoder.encode_family(&[("name", name.as_str())])?)?;
+            ConstCounter::new(queue.added()).encode(encoder.encode_family(&queue_labels(name))?)?;
         }
         Ok(())
     }

@@ -10,6 +10,8 @@ use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, MetricEncoder
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::gauge::ConstGauge;
 
+use super::queue_labels;
+
 /// Starts of the runs of each queue. Clones share them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Running(Arc<Mutex<BTreeMap<String, Vec<Instant>>>>);
@@ -59,8 +61,7 @@ struct Seconds(Vec<(String, f64)>);
 impl EncodeMetric for Seconds {
     fn encode(&self, mut encoder: MetricEncoder<'_>) -> Result<(), std::fmt::Error> {
         for (queue, seconds) in &self.0 {
-            let labels = [("name", queue.as_str())];
-            ConstGauge::new(*seconds).encode(encoder.encode_family(&labels)?)?;
+            ConstGauge::new(*seconds).encode(encoder.encode_family(&queue_labels(queue))?)?;
         }
         Ok(())
     }

@@ -198,7 +198,7 @@ async fn no_more_runs_at_once_than_workers() {
     let metrics = &world.env.metrics;
     let waiting = eventually("two to wait for the four workers", DEADLINE, async || {
         let text = metrics.encode().ok()?;
-        text.contains("workqueue_depth{name=\"receiver\"} 2\n").then_some(())
+        text.contains("workqueue_depth{controller=\"receiver\",name=\"receiver\"} 2\n").then_some(())
     });
     waiting.await.unwrap();
     assert_eq!(runs.load(Ordering::SeqCst), 4);

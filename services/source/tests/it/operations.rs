@@ -118,7 +118,7 @@ async fn metrics(world: &World) {
             "controller_runtime_reconcile_total{controller=\"gitrepository\",result=\"requeue_after\"} 1",
             "controller_runtime_reconcile_errors_total{controller=\"gitrepository\"} 0",
             "controller_runtime_reconcile_time_seconds_bucket{",
-            "workqueue_depth{name=\"gitrepository\"}",
+            "workqueue_depth{controller=\"gitrepository\",name=\"gitrepository\"}",
             "gotk_token_cached_items",
         ];
         let is_whole = buckets.len() == bounds.len() + 1
