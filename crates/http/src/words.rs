@@ -102,7 +102,7 @@ fn unreached(cause: &(dyn Error + 'static)) -> Option<SocketAddr> {
 /// The words of our client's libraries in those of Go's.
 fn in_go(words: String) -> String {
     match words.as_str() {
-        "connection closed before message completed" => "EOF".to_owned(),
+        "connection closed before message completed" | "connection was not ready" => "EOF".to_owned(),
         "tunnel error: proxy authorization required" => "Proxy Authentication Required".to_owned(),
         "failed to parse header value" => {
             "net/http: invalid header field value for \"Authorization\"".to_owned()

@@ -4,9 +4,11 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
+use kube::config::{KubeConfigOptions, Kubeconfig};
 use tokio_util::sync::CancellationToken;
 
 use crate::cache::CachePool;
+use crate::client::{kubeconfig, proxy_of_environment};
 use crate::grpc::Peers;
 use crate::metrics::Metrics;
 use crate::service::SharedServers;
@@ -22,8 +24,16 @@ const FORBIDDEN: [&str; 3] =
 #[derive(Debug, thiserror::Error)]
 pub enum EnvironmentError {
     /// No kubeconfig and not in a Pod.
-    #[error("no cluster: neither KUBECONFIG nor a Pod's service account leads to one: {0}")]
-    NoCluster(#[source] kube::config::InferConfigError),
+    #[error(
+        "no cluster: neither KUBECONFIG nor a Pod's service account leads to one: {kubeconfig}; {service_account}"
+    )]
+    NoCluster {
+        /// The reason that no kubeconfig does.
+        #[source]
+        kubeconfig: Box<kubeconfig::Error>,
+        /// The reason that no service account does.
+        service_account: Box<kube::config::InClusterError>,
+    },
     /// The client cannot be built of the configuration.
     #[error("the cluster's address or credentials are not usable: {0}")]
     Client(#[source] kube::Error),
@@ -39,6 +49,25 @@ pub fn hostname() -> String {
     let from_env = std::env::var("HOSTNAME").ok().filter(|name| !name.is_empty());
     let from_kernel = || std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
     from_env.or_else(from_kernel).unwrap_or_default().trim().to_owned()
+}
+
+/// Returns the way to the cluster: that of the kubeconfig, else that of the Pod's service account. A proxy of the environment counts by the
+/// rules of the command, so that a cluster on this machine needs none.
+fn kube_config() -> Result<kube::Config, EnvironmentError> {
+    let found = Kubeconfig::read().map_err(kubeconfig::Error::from);
+    let found = found.and_then(|file| kubeconfig::config(&file, &KubeConfigOptions::default()));
+    match found {
+        Ok(mut config) => {
+            if config.proxy_url.is_none() {
+                config.proxy_url = proxy_of_environment(&config.cluster_url);
+            }
+            Ok(config)
+        }
+        Err(kubeconfig) => kube::Config::incluster().map_err(|service_account| EnvironmentError::NoCluster {
+            kubeconfig: kubeconfig.into(),
+            service_account: service_account.into(),
+        }),
+    }
 }
 
 /// The surroundings of a service.
@@ -69,13 +98,13 @@ impl Environment {
     ///
     /// # Errors
     /// When there is no usable kubeconfig, or a variable is set that this program must not obey.
-    pub async fn from_process() -> Result<Self, EnvironmentError> {
+    pub fn from_process() -> Result<Self, EnvironmentError> {
         if !cfg!(debug_assertions)
             && let Some(name) = FORBIDDEN.into_iter().find(|name| std::env::var_os(name).is_some())
         {
             return Err(EnvironmentError::Impersonation(name));
         }
-        let kube_config = kube::Config::infer().await.map_err(EnvironmentError::NoCluster)?;
+        let kube_config = kube_config()?;
         let namespace = std::env::var("RUNTIME_NAMESPACE").ok().filter(|name| !name.is_empty());
         let namespace = namespace.unwrap_or_else(|| "flux-system".to_owned());
         Self::new(kube_config, namespace)

@@ -64,8 +64,7 @@ impl Program {
             }
         };
         let outcome = tokio.block_on(async {
-            let env =
-                Environment { peers: Peers::of_service(&self.args), ..Environment::from_process().await? };
+            let env = Environment { peers: Peers::of_service(&self.args), ..Environment::from_process()? };
             let stopping = cancel_at_signal(env.shutdown.clone());
             tokio::select! {
                 outcome = (self.entry)(env.clone()) => stopped_is_ok(outcome),

@@ -87,6 +87,8 @@ impl Service {
             .env("KUBECONFIG", &self.kubeconfig)
             .env("RUNTIME_NAMESPACE", &self.world.ns)
             .env("TMPDIR", self.folder.path())
+            // Whoever tries a service out behind a proxy has a cluster on the same machine: the proxy is not for that.
+            .env("HTTPS_PROXY", "http://127.0.0.1:1")
             .envs(environment.iter().copied())
             .args(["--watch-all-namespaces=false", "--log-encoding=console", "--requeue-dependency=1s"])
             .args(["--metrics-addr=0", "--health-addr=0", "--grpc-addr=0"]);
