@@ -15,6 +15,7 @@ mod network;
 mod policies;
 mod requirements;
 
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,10 +27,15 @@ use self::network::Network;
 use self::policies::Policies;
 use crate::control_plane::{NODE_TOKEN, Program};
 use crate::skip::{found_or_skipped, skipped};
-use crate::{ControlPlane, Error, FaultProxy, Folder, Process, Registry, built_program, wait_condition};
+use crate::{
+    ControlPlane, Error, FaultProxy, Folder, Process, Registry, built_program, eventually, wait_condition,
+};
 
 /// The node is ready 6 s after its start on a quiet machine (CP-05).
 const READY_DEADLINE: Duration = Duration::from_secs(120);
+
+/// Containerd answers within a second on a quiet machine.
+const RUNTIME_DEADLINE: Duration = Duration::from_secs(60);
 
 /// The program that does nothing, or serves a page: for images of tests.
 const STAND_IN: &str = "stand-in";
@@ -65,8 +71,9 @@ impl Cluster {
         push_pause(&registry).await?;
         let policies = Policies::start(&plane.client()?, network, &namespaces).await?;
         files::container_network(&folder, network, policies.address())?;
-        let programs =
-            start_programs(&applets, &folder, network, &namespaces, &plane, &registry_front.address())?;
+        let runtime = start_runtime(&folder, &namespaces, &registry_front.address()).await?;
+        let mut programs = vec![runtime];
+        programs.extend(start_programs(&applets, &folder, network, &namespaces, &plane)?);
         let mut cluster = Self {
             programs,
             _policies: policies,
@@ -152,31 +159,42 @@ async fn push_pause(registry: &Registry) -> Result<(), Error> {
     registry.push_made_image("pause", "1", &stand_in_image("pause", "1", "pause")?).await.map(drop)
 }
 
+/// Starts what runs containers, and waits until it answers: kubelet ends where nobody does.
+async fn start_runtime(folder: &Folder, namespaces: &Namespaces, registry: &str) -> Result<Process, Error> {
+    let configuration = files::containerd(folder, registry)?;
+    let mut command = namespaces.enter(Path::new("containerd"));
+    command.arg("--config").arg(configuration);
+    let mut runtime = Process::start("containerd", &mut command, &folder.join("containerd.log"))?;
+    let socket = files::containerd_socket(folder);
+    eventually("containerd", RUNTIME_DEADLINE, || {
+        let running = runtime.check_running();
+        let found = UnixStream::connect(&socket).is_ok().then_some(());
+        async move { running.map(|()| found).transpose() }
+    })
+    .await??;
+    Ok(runtime)
+}
+
 fn start_programs(
     applets: &Path,
     folder: &Folder,
     network: Network,
     namespaces: &Namespaces,
     plane: &ControlPlane,
-    registry: &str,
 ) -> Result<Vec<Process>, Error> {
     let kubeconfig = plane.kubeconfig_path();
     let of_node = plane.kubeconfig_for(NODE_TOKEN)?;
-    let start = |name: &str, program: &Path, arguments: &[String]| {
-        let mut command = namespaces.enter(program);
-        command.args(arguments);
+    let applet = |name: &str, arguments: &[String]| {
+        let mut command = namespaces.enter(applets);
+        command.arg(name).args(arguments);
         Process::start(name, &mut command, &folder.join(&format!("{name}.log")))
     };
-    let applet =
-        |name: &str, arguments: &[String]| start(name, applets, &[&[name.to_owned()], arguments].concat());
     let file = |path: PathBuf| path.display().to_string();
-    let containerd = file(files::containerd(folder, registry)?);
     let kubelet = file(files::kubelet(folder, network, namespaces.cgroup())?);
     let proxy = file(files::kube_proxy(folder, network, kubeconfig)?);
     let coredns = file(files::coredns(folder, network, kubeconfig)?);
     let node = files::NODE;
     Ok(vec![
-        start("containerd", Path::new("containerd"), &["--config".into(), containerd])?,
         applet(
             "kubelet",
             &[

@@ -22,6 +22,11 @@ const POLICED: &str = "policed";
 
 const CONTAINERD_SOCKET: &str = "/run/containerd/containerd.sock";
 
+/// The socket of containerd, as this machine sees it.
+pub(super) fn containerd_socket(folder: &Folder) -> PathBuf {
+    folder.join(CONTAINERD_SOCKET.trim_start_matches('/'))
+}
+
 /// Images come from the registry over plain HTTP. Without `restrict_oom_score_adj` runc fails where a process may not lower its score.
 pub(super) fn containerd(folder: &Folder, registry: &str) -> Result<PathBuf, Error> {
     let hosts = folder.join("registries");
