@@ -8,7 +8,6 @@ use http::uri::InvalidUri;
 use kube::Config;
 use kube::config::{ExecInteractiveMode, InClusterError, KubeConfigOptions, Kubeconfig, KubeconfigError};
 use secrecy::{ExposeSecret, SecretString};
-use weir_runtime::client;
 
 use super::kubeconfig;
 use super::throttle::{Pace, Throttle};
@@ -155,11 +154,7 @@ impl ClusterFlags {
         }
         let [context, cluster, user] = self.chosen().map(|name| name.map(str::to_owned));
         let options = KubeConfigOptions { context, cluster, user };
-        let mut config = kubeconfig::config(file, &options, self.server(), change)?;
-        if config.proxy_url.is_none() {
-            config.proxy_url = client::proxy_of_environment(&config.cluster_url);
-        }
-        Ok(config)
+        kubeconfig::config(file, &options, self.server(), change)
     }
 
     /// The names of the context, the cluster and the user that flags give; empty ones are as good as not given.

@@ -15,7 +15,6 @@ use kube::client::Body;
 use tower::{Layer, Service};
 
 use self::confined::Confining;
-pub use self::proxy::of_environment as proxy_of_environment;
 pub use self::transport::{Transport, builder, over, tcp};
 use crate::metrics::RequestMetrics;
 

@@ -8,7 +8,7 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 use tokio_util::sync::CancellationToken;
 
 use crate::cache::CachePool;
-use crate::client::{kubeconfig, proxy_of_environment};
+use crate::client::kubeconfig;
 use crate::grpc::Peers;
 use crate::metrics::Metrics;
 use crate::service::SharedServers;
@@ -51,23 +51,16 @@ pub fn hostname() -> String {
     from_env.or_else(from_kernel).unwrap_or_default().trim().to_owned()
 }
 
-/// Returns the way to the cluster: that of the kubeconfig, else that of the Pod's service account. A proxy of the environment counts by the
-/// rules of the command, so that a cluster on this machine needs none.
+/// Returns the way to the cluster: that of the kubeconfig, else that of the Pod's service account.
 fn kube_config() -> Result<kube::Config, EnvironmentError> {
     let found = Kubeconfig::read().map_err(kubeconfig::Error::from);
     let found = found.and_then(|file| kubeconfig::config(&file, &KubeConfigOptions::default()));
-    match found {
-        Ok(mut config) => {
-            if config.proxy_url.is_none() {
-                config.proxy_url = proxy_of_environment(&config.cluster_url);
-            }
-            Ok(config)
-        }
-        Err(kubeconfig) => kube::Config::incluster().map_err(|service_account| EnvironmentError::NoCluster {
+    found.or_else(|kubeconfig| {
+        kube::Config::incluster().map_err(|service_account| EnvironmentError::NoCluster {
             kubeconfig: kubeconfig.into(),
             service_account: service_account.into(),
-        }),
-    }
+        })
+    })
 }
 
 /// The surroundings of a service.

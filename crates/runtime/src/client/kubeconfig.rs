@@ -8,6 +8,8 @@ use kube::config::{
 use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::{self, PemObject};
 
+use super::proxy;
+
 /// The reason that a kubeconfig cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -30,8 +32,8 @@ pub enum Error {
     Certificates(pem::Error),
 }
 
-/// Returns the configuration of a context. kube's own function is not used: it takes a proxy from the environment by other rules than
-/// Go's, and fails where it cannot read the variables. See [`super::proxy_of_environment`].
+/// Returns the configuration of a context, with the proxy of the environment where the file names none. kube's own function is not used:
+/// it takes that proxy by other rules than Go's, also for clusters on this machine, and fails where it cannot read the variables.
 ///
 /// # Errors
 ///
@@ -75,6 +77,7 @@ pub fn changed_config(
     config.auth_info = user;
     change(&mut config);
     config.cluster_url = with_scheme(&config)?;
+    config.proxy_url = config.proxy_url.or_else(|| proxy::of_environment(&config.cluster_url));
     Ok(config)
 }
 

@@ -5,7 +5,7 @@ use http::Uri;
 use weir_http::{Exceptions, proxy_variable};
 
 /// Returns the proxy that the environment wants for a server.
-pub fn of_environment(server: &Uri) -> Option<Uri> {
+pub(super) fn of_environment(server: &Uri) -> Option<Uri> {
     let name = if is_plain(server) { "HTTP_PROXY" } else { "HTTPS_PROXY" };
     choose(server, &proxy_variable(name)?, &Exceptions::of_environment())
 }

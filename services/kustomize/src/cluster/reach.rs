@@ -13,7 +13,6 @@ use tower::BoxError;
 use tower::buffer::BufferLayer;
 use tower::filter::AsyncFilterLayer;
 use tower::timeout::TimeoutLayer;
-use weir_runtime::client::proxy_of_environment;
 
 use super::entrance::Entrance;
 use super::pinned;
@@ -37,7 +36,6 @@ const ASKING: Duration = Duration::from_secs(1);
 pub(super) fn client(kubeconfig: Kubeconfig, entrance: Option<Arc<Entrance>>) -> Result<Client, String> {
     let config = weir_runtime::client::kubeconfig::config(&kubeconfig, &KubeConfigOptions::default());
     let mut config = config.map_err(|error| error.to_string())?;
-    config.proxy_url = config.proxy_url.or_else(|| proxy_of_environment(&config.cluster_url));
     config.connect_timeout = Some(CONNECT);
     let builder = match pinned::builder(&config)? {
         Some(builder) => builder,
