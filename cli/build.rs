@@ -1,4 +1,4 @@
-//! How `weir` is linked: at a fixed address, so that starting it relocates nothing (docs/adr/0005-fixed-address.md), and with
+//! Linker options of `weir`: at a fixed address, so that starting it relocates nothing (docs/adr/0005-fixed-address.md), and with
 //! what daily commands run lying together (docs/adr/0012-build-order.md). The manifests of the services are put into it.
 
 use std::env::var;

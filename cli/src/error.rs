@@ -117,7 +117,7 @@ pub(crate) enum Error {
     /// Some of the resumed objects are not ready (CLI-SUS02).
     #[error("reconciliation failed for {count} {kind}(s)")]
     Resume {
-        /// How many.
+        /// Number of them.
         count: usize,
         /// Their kind.
         kind: &'static str,

@@ -29,7 +29,7 @@ pub(crate) struct Kind {
     pub(crate) version: &'static str,
     /// Plural name in addresses.
     pub(crate) plural: &'static str,
-    /// How it is named on the command line.
+    /// Its words on the command line.
     pub(crate) words: Words,
     /// Columns that `get` shows, after the namespace.
     pub(crate) columns: &'static [Column],
@@ -60,7 +60,7 @@ pub(crate) enum Verbs {
     Get,
 }
 
-/// How a kind is named after a verb.
+/// The words for a kind behind a verb.
 #[derive(Debug)]
 pub(crate) struct Words {
     /// Word before its own, such as `source` in `source git`.
@@ -113,7 +113,7 @@ impl Group {
 }
 
 impl Kind {
-    /// How the API server knows the kind.
+    /// The kind in the API: group, version and plural.
     pub(crate) fn api_resource(&self) -> ApiResource {
         ApiResource {
             group: self.group.to_owned(),

@@ -21,7 +21,6 @@
 //!
 //! Invariants: results go to stdout and what is going on to stderr (CLI-G10); the exit code is 0 or 1, and 2
 //! for a diff or a plan that fails; a kind is one row of [`kind::KINDS`].
-#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
 mod apply;
 mod builtin;

@@ -7,7 +7,7 @@ use weir_kstatus::{Assessment, Status, assess};
 
 use crate::kind::{Kind, condition, last_handled, ready, reason};
 
-/// How a wait goes on.
+/// The state of a wait.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Wait {
     /// The object is what was waited for.

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use anyhow::{Context, Result};
 use weir_testkit::{BucketProgram, BucketServer, Proxied, Proxy, Registry};
 
-/// Where the SDK looks for Amazon's services; the proxy knows the name.
+/// Address at which the SDK looks for Amazon's services; the proxy knows the name.
 const API: &str = "amazon.example.com";
 
 /// A stand-in of Amazon's services and registries.

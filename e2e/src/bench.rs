@@ -32,7 +32,7 @@ pub(crate) use self::steps::{create, is_ready, names, number, request, wait_for_
 pub struct Options {
     /// Programs to measure, one after the other.
     pub programs: Vec<Programs>,
-    /// How many OCIRepositories and Kustomizations, one run each.
+    /// Numbers of OCIRepositories and Kustomizations, one run each.
     pub sizes: Vec<usize>,
     /// The largest of these numbers for which Flux is measured too: at 5,000 it needs most of an hour.
     pub flux_up_to: usize,
@@ -44,9 +44,9 @@ pub struct Options {
     pub chain: usize,
     /// Kustomizations of one Git repository.
     pub siblings: usize,
-    /// How many objects of a kind a service works on at once; each shard.
+    /// Objects of a kind that a service works on at once; each shard.
     pub concurrent: usize,
-    /// How many pairs of services share the objects by their labels.
+    /// Pairs of services that share the objects by their labels.
     pub shards: usize,
     /// True when every kind of request is printed.
     pub detail: bool,

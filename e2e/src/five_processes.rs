@@ -154,7 +154,7 @@ impl FiveProcesses {
         process.start(&self.plane).await
     }
 
-    /// How artifacts, resolutions or events have come to a service, or gone from it, since it was started.
+    /// Counts the ways by which artifacts, resolutions or events have come to a service, or gone from it, since it was started.
     ///
     /// # Errors
     /// When its metrics cannot be read.

@@ -10,7 +10,7 @@ use crate::ready::{keep_log, wait_until_ready};
 /// Flux's controllers are given 10 s at most to finish what they do.
 const STOP_DEADLINE: Duration = Duration::from_secs(20);
 
-/// How `weir run` is started.
+/// Settings of `weir run`.
 #[derive(Debug, Clone, Default)]
 pub struct WeirOptions {
     /// Ends the process at this point, once ([`weir_runtime::killpoint`]).
@@ -226,7 +226,7 @@ fn spawn(
     Ok(Process::start("weir run", &mut command, &folder.join("weir.log"))?)
 }
 
-/// Where generated CRDs lie.
+/// Folder of the generated CRDs.
 pub(crate) fn crds() -> PathBuf {
     repo_path("deploy/kustomize/crds")
 }

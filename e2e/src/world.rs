@@ -24,14 +24,14 @@ pub struct World {
     pub plane: ControlPlane,
 }
 
-/// How a world is started.
+/// Settings of a world.
 #[derive(Debug, Clone, Default)]
 pub struct WorldOptions {
     /// True when the API server counts its requests.
     pub audit: bool,
     /// Host name of Amazon by which the registry is known too.
     pub amazon: Option<&'static str>,
-    /// How `weir run` is started.
+    /// Settings of `weir run`.
     pub weir: WeirOptions,
 }
 

@@ -20,7 +20,7 @@ pub(crate) struct Suspend {
     objects: Objects,
 }
 
-/// Which objects of a kind.
+/// The objects of a kind that the command line names.
 #[derive(Debug)]
 pub(super) struct Objects {
     pub(super) names: Vec<String>,

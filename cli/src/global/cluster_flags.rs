@@ -1,4 +1,4 @@
-//! Which cluster, and as whom: kubectl's flags over the kubeconfig (cli.md 1.1, CLI-G02).
+//! The cluster to work with, and the identity there: kubectl's flags over the kubeconfig (cli.md 1.1, CLI-G02).
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -17,7 +17,7 @@ use crate::given::{Given, drop_empty_secret, path};
 /// Largest file read for a flag, in bytes: token files have about one KiB.
 const MAX_FILE: u64 = 64 * 1024;
 
-/// Which cluster, and as whom.
+/// The cluster to work with, and the identity there.
 #[derive(Args, Debug, Clone)]
 #[command(next_help_heading = "Global flags")]
 pub(crate) struct ClusterFlags {

@@ -1,4 +1,4 @@
-//! Which namespace a request is about (CLI-G01, CLI-G03).
+//! The namespace that a request is about (CLI-G01, CLI-G03).
 
 use crate::error::Error;
 use crate::output::progress;

@@ -232,7 +232,6 @@ fn expiry(token: &str) -> SystemTime {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests {
     use rstest::rstest;
 

@@ -8,7 +8,7 @@ use url::Url;
 
 use crate::cache::fingerprint;
 
-/// How we identify ourselves to a registry. Nothing of it is shown by `Debug`.
+/// Credentials for a registry. Nothing of it is shown by `Debug`.
 #[derive(Debug, Clone, Default)]
 pub enum RegistryCredentials {
     /// Not at all.

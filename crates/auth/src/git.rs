@@ -1,4 +1,4 @@
-//! How a Git server is logged in to, by `spec.provider` of a `GitRepository` and its Secret (SRC-CLD-5, IU-26, IU-27).
+//! Logins to a Git server, by `spec.provider` of a `GitRepository` and its Secret (SRC-CLD-5, IU-26, IU-27).
 
 use std::sync::Arc;
 
@@ -82,7 +82,6 @@ impl Logins {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests {
     use rstest::rstest;
 

@@ -21,7 +21,7 @@ const PRIVATE_KEY: &str = "githubAppPrivateKey";
 const INSTALLATION_ID: &str = "githubAppInstallationID";
 const INSTALLATION_OWNER: &str = "githubAppInstallationOwner";
 const BASE_URL: &str = "githubAppBaseURL";
-/// How far the server's clock may be behind ours, in seconds.
+/// Seconds that the server's clock may be behind ours.
 const CLOCK_SKEW: u64 = 30;
 /// Life of the token by which the app identifies itself, in seconds; GitHub allows ten minutes.
 const APP_TOKEN_LIFE: u64 = 120;
@@ -201,7 +201,6 @@ fn is_owner(text: &str) -> bool {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests {
     use rstest::rstest;
 

@@ -5,7 +5,7 @@ use weir_ignore::Glob;
 
 use crate::{DockerConfig, RegistryCredentials};
 
-/// How pull Secrets and images call Docker Hub.
+/// Names of Docker Hub in pull Secrets and images.
 const DOCKER_HUB: [&str; 3] = ["index.docker.io", "docker.io", "registry-1.docker.io"];
 
 /// The credentials of several Secrets.
@@ -90,5 +90,4 @@ fn split_port(place: &str) -> (&str, Option<&str>) {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests;

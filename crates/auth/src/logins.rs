@@ -25,7 +25,7 @@ const USER_AGENT: &str = "weir";
 /// compiled once more in each crate that calls it (docs/adr/0021).
 pub type LoggingIn<'a> = Pin<Box<dyn Future<Output = Result<Arc<Login>, LoginError>> + Send + 'a>>;
 
-/// How a process logs in.
+/// Settings of a process for its logins.
 #[derive(Debug, Clone)]
 pub struct LoginOptions {
     /// The gate `ObjectLevelWorkloadIdentity`: whether objects act with identities of their own.

@@ -28,7 +28,7 @@ pub struct AzureService {
     pub access: AzureAccess,
 }
 
-/// How a container is accessed.
+/// The credentials for a container.
 #[derive(Debug, Clone, Default)]
 pub enum AzureAccess {
     /// By nobody in particular.

@@ -47,7 +47,7 @@ pub enum Error {
         code: String,
         /// Its words.
         message: String,
-        /// How long it wants to be left alone.
+        /// Time for which it wants to be left alone.
         retry_after: Option<Duration>,
         /// The region in which it says that the bucket is.
         region: Option<String>,

@@ -20,7 +20,7 @@ const DEFAULT_CONCURRENCY: usize = 8;
 /// Servers know Flux by this name; some choose their answer by it.
 const USER_AGENT: &str = "flux/v2";
 
-/// How the client is set up.
+/// Settings of the client.
 #[derive(Debug, Clone)]
 pub struct GitConfig {
     /// Operations at a time.

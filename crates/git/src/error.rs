@@ -178,7 +178,7 @@ pub enum Error {
     /// A submodule cannot be fetched.
     #[error("submodule '{path}': {source}")]
     Submodule {
-        /// Where it is in the tree.
+        /// Its path in the tree.
         path: String,
         /// Cause.
         #[source]
@@ -197,9 +197,9 @@ pub enum Error {
     LeaseLost {
         /// The reference that was to be pushed.
         refname: String,
-        /// Where it was believed to be.
+        /// Commit that it was expected to name.
         expected: String,
-        /// Where it is.
+        /// Commit that it names.
         found: String,
     },
     /// The server refused the push.
@@ -397,7 +397,6 @@ pub fn without_password(text: &str) -> String {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests {
     use rstest::rstest;
 

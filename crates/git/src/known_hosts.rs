@@ -1,4 +1,4 @@
-//! Which host keys are believed: `known_hosts` as OpenSSH documents it (SRC-GIT-29).
+//! The host keys that are believed: `known_hosts` as OpenSSH documents it (SRC-GIT-29).
 //!
 //! Plain and hashed names, wildcards and negation, `[host]:port`, `@cert-authority` and `@revoked`. A host that no line
 //! names is unknown and refused: nothing is trusted at first sight, and the machine's own file is not read.
@@ -251,5 +251,4 @@ fn wildcard(pattern: &str, name: &str) -> bool {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests;

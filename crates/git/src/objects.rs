@@ -137,7 +137,7 @@ impl Iterator for History<'_> {
         loop {
             let commit = self.pending.pop_front()?;
             match self.objects.header(commit) {
-                // Where history is cut.
+                // History is cut here.
                 Ok(None) => {}
                 Ok(Some(_)) => return Some(self.enter(commit).map(|()| commit)),
                 Err(error) => return Some(Err(error)),

@@ -12,7 +12,7 @@ use crate::store::Directory;
 
 /// Local reference from which a commit is pushed.
 const LOCAL: &str = "refs/weir/pushed";
-/// How a branch that is not there is written in messages.
+/// Text for the commit of a branch that is not there.
 const NOTHING: &str = "nothing";
 
 /// The state that the branch must have for a push to happen.

@@ -9,7 +9,7 @@ use crate::error::Error;
 const PEELED: &str = "^{}";
 const HEADS: &str = "refs/heads/";
 const TAGS: &str = "refs/tags/";
-/// Where Git looks for a short name, in this order; what stands before and after it.
+/// Names that Git tries for a short name, in this order: the text before it and the text behind it.
 const PLACES: [(&str, &str); 6] =
     [("", ""), ("refs/", ""), (TAGS, ""), (HEADS, ""), ("refs/remotes/", ""), ("refs/remotes/", "/HEAD")];
 /// Tags of equal precedence (build metadata) that are fetched to compare their dates.
@@ -54,7 +54,7 @@ pub struct RemoteRef {
 pub(crate) struct Plan {
     /// Remote references to fetch; more than one only for tags of equal precedence.
     pub(crate) candidates: Vec<Candidate>,
-    /// How far back.
+    /// History to fetch.
     pub(crate) depth: Depth,
 }
 
@@ -71,7 +71,7 @@ pub(crate) struct Candidate {
     pub(crate) pointer: Option<String>,
 }
 
-/// How much history is fetched.
+/// The history that is fetched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Depth {
     /// The commit alone.
@@ -210,5 +210,4 @@ fn histories(refs: &[RemoteRef], branch: Option<Candidate>) -> Vec<String> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 mod tests;

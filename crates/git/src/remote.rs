@@ -22,11 +22,11 @@ const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 pub struct Remote {
     /// `http`, `https` or `ssh`. User info in it fills what the credentials leave open.
     pub url: Url,
-    /// How we identify ourselves.
+    /// Credentials.
     pub credentials: Credentials,
     /// Certificates for HTTPS, and the proxy; SSH goes through it too, unless it is an `https` one.
     pub http: Profile,
-    /// Where fetched objects are kept for the next fetch; nothing for a folder that goes with the checkout.
+    /// Store that keeps fetched objects for the next fetch; nothing for a folder that goes with the checkout.
     pub store: Option<Store>,
     /// Part of a commit's files that is needed; none for all of them. Servers that do not offer parts give
     /// everything.
@@ -90,7 +90,7 @@ impl Remote {
         told
     }
 
-    /// Where an operation may work, as soon as nobody else works there.
+    /// Waits until nobody else works in the store, and returns the folder to work in.
     pub(crate) async fn place(&self) -> Result<Place, Error> {
         let Some(store) = &self.store else { return Ok(Place::Own) };
         tokio::select! {

@@ -9,7 +9,7 @@ use crate::objects::Objects;
 
 /// Bytes of a commit or tag object that are looked at: messages of squashed merges have some hundred KiB.
 const MAX_OBJECT_BYTES: u64 = 16 << 20;
-/// How the line begins with which a tag's signature begins.
+/// Starts of the first line of a tag's signature.
 const ARMOUR: [&[u8]; 4] = [
     b"-----BEGIN PGP SIGNATURE-----",
     b"-----BEGIN PGP MESSAGE-----",
@@ -85,7 +85,7 @@ fn read(objects: &Objects, id: ObjectId, kind: Kind) -> Result<Vec<u8>, Error> {
     objects.read(id)
 }
 
-/// Where a tag's signature begins: at the last line that opens one, as Git reads it; at the end when there is none.
+/// Returns the start of a tag's signature: the last line that opens one, as Git reads it; at the end when there is none.
 fn signature_start(tag: &[u8]) -> usize {
     let (mut at, mut start) = (0, tag.len());
     for line in tag.split_inclusive(|byte| *byte == b'\n') {

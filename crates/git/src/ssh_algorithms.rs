@@ -1,4 +1,4 @@
-//! Which algorithms are offered to SSH servers (`--ssh-kex-algos`, `--ssh-hostkey-algos`).
+//! The algorithms that are offered to SSH servers (`--ssh-kex-algos`, `--ssh-hostkey-algos`).
 
 use russh::kex::{self, Name};
 use russh::keys::Algorithm;
@@ -58,7 +58,6 @@ fn known<T>(
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests {
     use super::*;
 

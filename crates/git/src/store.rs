@@ -111,7 +111,7 @@ impl Store {
     }
 }
 
-/// Where an operation may work.
+/// A folder in which an operation may work.
 #[derive(Debug)]
 pub(crate) enum Place {
     /// In a folder that goes with it.

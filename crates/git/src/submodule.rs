@@ -27,9 +27,9 @@ const FILE: &str = ".gitmodules";
 /// A fetched submodule.
 #[derive(Debug, Clone)]
 pub struct Submodule {
-    /// Where it is in the tree of the outermost commit.
+    /// Its path in the tree of the outermost commit.
     pub path: String,
-    /// Where it was fetched from.
+    /// URL that it was fetched from.
     pub url: Url,
     /// The commit that the tree names.
     pub checkout: Checkout,

@@ -37,7 +37,7 @@ pub enum ChartError {
     /// There is no description.
     #[error("open {path}: no such file or directory")]
     NoChartFile {
-        /// Where it should be.
+        /// Its expected place.
         path: String,
     },
     /// A package without description.

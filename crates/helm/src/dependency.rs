@@ -50,7 +50,7 @@ pub enum DependencyError {
     },
 }
 
-/// Where a dependency comes from.
+/// The origin of a dependency.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
     /// A directory or package of the same source; `None` is its root.
@@ -72,7 +72,7 @@ pub fn missing(chart: &Chart) -> Vec<Dependency> {
     required.into_iter().filter(|dependency| !is_there(dependency)).cloned().collect()
 }
 
-/// Where a dependency of the chart in `directory` comes from.
+/// Returns the origin of a dependency of the chart in `directory`.
 ///
 /// # Errors
 /// When its repository is of no known kind.

@@ -29,7 +29,7 @@ pub const MAX_RELEASE_BYTES: u64 = 1 << 20;
 pub struct Release {
     /// The version.
     pub version: String,
-    /// Where the package lies; the first one is used.
+    /// URLs of the package; the first one is used.
     pub urls: Vec<String>,
     /// SHA-256 of the package in hexadecimal; empty when the index has none.
     pub digest: String,

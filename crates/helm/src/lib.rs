@@ -9,7 +9,6 @@
 //!
 //! Invariants: an index is never held whole, whatever its size; a packaged chart is read within [`Limits`] before any of
 //! it is used; packages depend on their content alone; paths from outside are relative and stay in their root.
-#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
 pub mod chart;
 pub mod dependency;

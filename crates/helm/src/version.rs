@@ -1,4 +1,4 @@
-//! Which version of a chart is meant, by Helm's rules (SRC-CHT-4…6, SRC-CHT-14).
+//! The version of a chart that a text means, by Helm's rules (SRC-CHT-4…6, SRC-CHT-14).
 
 use std::cmp::Reverse;
 

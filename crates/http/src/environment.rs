@@ -49,7 +49,6 @@ pub(crate) fn proxy_url(proxy: &str) -> String {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests {
     use axum::Router;
     use axum::routing::get;

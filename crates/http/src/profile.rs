@@ -6,7 +6,7 @@ use url::Url;
 
 use crate::told_by_basic;
 
-/// How a server is reached and believed. The default is the system's trust store and the environment's proxies.
+/// TLS material and proxy for a server. The default is the system's trust store and the environment's proxies.
 #[derive(Debug, Clone, Default)]
 pub struct Profile {
     /// PEM of certificate authorities that are trusted beside those of the system (SRC-TLS-1).

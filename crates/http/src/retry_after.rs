@@ -1,4 +1,4 @@
-//! How long a server wants to be left alone.
+//! The time for which a server wants to be left alone.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use jiff::fmt::rfc2822::DateTimeParser;
 use reqwest::header::{HeaderMap, RETRY_AFTER};
 
-/// How long the sender of these headers wants to be left alone, counted from now.
+/// Returns the time for which the sender of these headers wants to be left alone, counted from now.
 #[must_use]
 pub fn asked_wait(headers: &HeaderMap) -> Option<Duration> {
     retry_after(headers.get(RETRY_AFTER)?.to_str().ok()?, Timestamp::now())
@@ -25,7 +25,6 @@ pub fn retry_after(value: &str, now: Timestamp) -> Option<Duration> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests {
     use rstest::rstest;
 

@@ -168,7 +168,6 @@ pub fn user_info(url: &Url) -> Option<(String, SecretString)> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests {
     use rstest::rstest;
     use secrecy::ExposeSecret;

@@ -35,7 +35,6 @@ pub fn without_user_info(url: &Url) -> Url {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests {
     use rstest::rstest;
 

@@ -164,7 +164,6 @@ fn bare(name: &str) -> &str {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests {
     use rstest::rstest;
     use secrecy::ExposeSecret;

@@ -7,7 +7,6 @@
 //!
 //! Invariant: equal files give equal bytes. Times, owners and the order of files are fixed, so that two builds have the same
 //! digests.
-#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
 mod contents;
 mod error;

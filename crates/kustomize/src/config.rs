@@ -39,7 +39,7 @@ pub(crate) struct Config {
     is_settled: bool,
 }
 
-/// Where names of one kind of resource are written in others.
+/// The fields in which names of one kind of resource are written in others.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct NameReference {
     pub(crate) group: String,

@@ -129,7 +129,7 @@ pub enum Error {
     InvalidResource {
         /// Name of the missing thing.
         problem: String,
-        /// Where the document stands.
+        /// Place of the document.
         position: Option<Position>,
     },
     /// Two resources with one id (KZ-410).
@@ -155,7 +155,7 @@ pub enum Error {
     FieldPath {
         /// Obstacle.
         problem: String,
-        /// Where the resource was read.
+        /// Place at which the resource was read.
         position: Option<Position>,
     },
     /// A node of another kind than a transformer needs (KZ-820).

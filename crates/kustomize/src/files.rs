@@ -80,7 +80,7 @@ impl<'f> Files<'f> {
         ReadSet::new(self.seen.into_inner(), self.fetched.is_used())
     }
 
-    /// Where a path leads; the answer becomes part of the read-set.
+    /// Returns the target of a path; the answer becomes part of the read-set.
     pub(crate) fn resolve(&self, path: &RelPath) -> Result<(RelPath, FileKind), FsError> {
         if Fetched::holds(path) {
             return self.fetched.resolve(path);

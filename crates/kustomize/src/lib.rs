@@ -6,11 +6,10 @@
 //! state shared between builds; files elsewhere are fetched by the [`Remote`] of the options, or refused.
 //! [`Output::read_set`] names the files that decided the result.
 //!
-//! How a build runs: [`accumulate`](mod@accumulate) walks the tree of kustomizations; at each level resources are
+//! The steps of a build: [`accumulate`](mod@accumulate) walks the tree of kustomizations; at each level resources are
 //! loaded (`input`), generated (`generate`) and transformed (`transform`). At the root, names get their hashes,
 //! references to names are fixed (`reference`), vars are resolved (`vars`), and the result is sorted and cleaned
 //! (`finish`).
-#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 #![allow(rustdoc::private_intra_doc_links, reason = "the map above is for those who read the code")]
 
 mod accumulate;

@@ -10,7 +10,7 @@ use crate::origin::Home;
 use crate::remote::{Fetched, GitUrl, GitUrlError, RemoteError, is_url, without_secrets};
 use crate::{Error, LoadRestriction, Warning};
 
-/// How deep bases may nest (KZ-322). Real trees have fewer than ten levels.
+/// Greatest depth of bases (KZ-322). Real trees have fewer than ten levels.
 const MAX_LEVELS: usize = 100;
 
 /// A directory that is being built, and the directories whose kustomizations led to it.
@@ -44,7 +44,7 @@ impl Loader {
         &self.root
     }
 
-    /// Where origins count from in a build of `directory`.
+    /// Returns the folder that origins count from in a build of `directory`.
     pub(crate) fn home<'h>(&'h self, directory: &'h RelPath) -> Home<'h> {
         match &self.repository {
             Some(repository) => Home { root: &repository.folder, repository: Some(&repository.url) },

@@ -2,7 +2,7 @@
 
 use weir_yaml::{Entry, Map, Node, Scalar, Style, Tag, Value, YamlError, format_float};
 
-/// How strings are quoted after the trip; it decides what later patches do to them.
+/// The quotes of strings after the trip; they decide what later patches do to the strings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Quotes {
     /// All strings are quoted.

@@ -1,4 +1,4 @@
-//! Where a resource came from and what changed it (KZ-1310, KZ-1311).
+//! The file that a resource came from, and the transformers that changed it (KZ-1310, KZ-1311).
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use weir_yaml::{Map, Node, emit};
 use crate::fs::RelPath;
 use crate::remote::{GitUrl, is_url, without_secrets};
 
-/// Where the paths of origins count from.
+/// The folder that the paths of origins count from.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Home<'h> {
     /// The directory of the build, or the root of a repository.

@@ -1,4 +1,4 @@
-//! Which resources a patch or replacement means (KZ-811, KZ-508).
+//! The resources that a patch or replacement means (KZ-811, KZ-508).
 
 mod labels;
 

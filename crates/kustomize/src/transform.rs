@@ -166,7 +166,7 @@ impl Builtins<'_, '_> {
     }
 }
 
-/// Where every resource has its labels.
+/// Field in which every resource has its labels.
 fn own_labels() -> FieldSpec {
     FieldSpec { path: "metadata/labels".to_owned(), create: true, ..FieldSpec::default() }
 }

@@ -16,7 +16,7 @@ const MAX_TOKEN_BYTES: usize = 1 << 20;
 /// Name of this client to token servers.
 const CLIENT_ID: &str = "weir";
 
-/// How a registry lets callers in; the same for everyone, so it may be remembered for a while.
+/// The way in which a registry lets callers in; the same for everyone, so it may be remembered for a while.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Challenge {
     /// It does not ask.
@@ -234,7 +234,6 @@ fn parameters_of(text: &str) -> impl Iterator<Item = (&str, &str)> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests {
     use rstest::rstest;
 

@@ -41,7 +41,7 @@ pub enum Error {
         words: String,
         /// The status of its answer.
         status: StatusCode,
-        /// How long it wants to be left alone.
+        /// Time for which it wants to be left alone.
         retry_after: Option<Duration>,
     },
     /// No answer.

@@ -107,7 +107,6 @@ fn for_platform(index: &OciImageIndex) -> Option<&str> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests {
     use rstest::rstest;
     use serde_json::{Value, json};

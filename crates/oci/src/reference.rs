@@ -122,7 +122,6 @@ fn split_tag(name: &str) -> (&str, Option<&str>) {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests {
     use rstest::rstest;
 

@@ -47,7 +47,7 @@ const PULL: &str = "pull";
 const PUSH: &str = "push,pull";
 const DIGEST_HEADER: &str = "docker-content-digest";
 
-/// How a registry is to be used.
+/// Settings for the use of a registry.
 #[derive(Debug, Clone)]
 pub struct RegistryOptions {
     /// Plain HTTP is allowed, where HTTPS gets no answer. Certificates are checked all the same.

@@ -1,4 +1,4 @@
-//! Which tag is the latest: version ranges, alphabetical and numerical order, and the filter before them.
+//! The choice of the latest tag: version ranges, alphabetical and numerical order, and the filter before them.
 //!
 //! ```text
 //! tags -> filter (pattern, extract) -> policy (semver | alphabetical | numerical) -> the original tag

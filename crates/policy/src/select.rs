@@ -6,7 +6,7 @@ use crate::{
     semver::{self, Constraint, SemverError},
 };
 
-/// Which end of an order is the latest.
+/// The end of an order that is the latest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Order {
     /// The greatest is the latest.
@@ -23,7 +23,7 @@ impl Order {
     }
 }
 
-/// How tags are ranked.
+/// The order of tags.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Policy {
     /// By semantic version inside a range.

@@ -1,4 +1,4 @@
-//! Which files can hold markers (ST-1).
+//! The files that can hold markers (ST-1).
 
 use std::path::Path;
 

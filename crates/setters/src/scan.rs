@@ -44,7 +44,7 @@ pub(crate) struct Target {
 /// A scalar that stands as a mapping's value or a sequence's item, before its comment is known.
 struct Candidate {
     target: Target,
-    /// Where the node begins: at its anchor, tag or token.
+    /// Start of the node: its anchor, tag or token.
     start: usize,
     is_item: bool,
     object: identity::ObjectKey,

@@ -73,7 +73,7 @@ impl Cloud {
         self.proxy.requests()
     }
 
-    /// Where the proxy listens.
+    /// Address at which the proxy listens.
     #[must_use]
     pub fn proxy(&self) -> SocketAddr {
         self.proxy.address()

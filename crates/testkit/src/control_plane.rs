@@ -40,7 +40,7 @@ pub struct ControlPlane {
     folder: Folder,
 }
 
-/// How clients reach the API server.
+/// Configuration for clients of the API server.
 #[derive(Debug, Clone)]
 struct Endpoint {
     server: String,

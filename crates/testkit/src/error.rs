@@ -9,7 +9,7 @@ pub enum Error {
     ProgramMissing {
         /// The program's name or path.
         program: String,
-        /// How to install it.
+        /// Command that installs it.
         hint: &'static str,
     },
     /// A test lacks what it needs where no test may be left out.
@@ -55,7 +55,7 @@ pub enum Error {
     /// A child process ended although it was still needed.
     #[error("{name} ended early ({status}), its last lines:\n{tail}")]
     Exited {
-        /// Which one.
+        /// Its name.
         name: String,
         /// Its exit status.
         status: String,
@@ -77,7 +77,7 @@ pub enum Error {
     Deadline {
         /// Condition that the test waited for.
         what: String,
-        /// How long.
+        /// Time that was waited.
         deadline: Duration,
         /// The state when the time was up.
         last: String,

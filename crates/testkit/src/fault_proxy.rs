@@ -49,13 +49,13 @@ pub enum Fault {
     Silent,
 }
 
-/// Where a fault applies.
+/// A fault and the requests that it applies to.
 #[derive(Debug, Clone, Default)]
 struct Plan {
     fault: Fault,
     /// A part that the request line must have; empty for all. HTTP only.
     part: String,
-    /// How often; none for always.
+    /// Number of times; none for always.
     left: Option<usize>,
     /// Bytes that have passed since the plan was made, in both directions. TCP only.
     passed: u64,

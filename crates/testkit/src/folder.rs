@@ -20,7 +20,7 @@ impl Folder {
         Ok(Self(folder))
     }
 
-    /// Where it is.
+    /// Returns its path.
     #[must_use]
     pub fn path(&self) -> &Path {
         self.0.path()

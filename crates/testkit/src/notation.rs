@@ -16,7 +16,7 @@ use crate::Error;
 
 /// Media type of the signed payload.
 const PAYLOAD: &str = "application/vnd.cncf.notary.payload.v1+json";
-/// Where signers say that an authority can be asked, or that its list is.
+/// URLs in a signer's certificate: the authority's server, and its list.
 const OCSP: &str = "http://ca.test";
 const LIST: &str = "http://crl.test/list";
 /// When: 2021-06-01, in seconds since 1970.
@@ -30,7 +30,7 @@ pub struct NotationSigner {
     chain: Vec<Certificate>,
 }
 
-/// How a signer's certificate is made.
+/// Settings of a signer's certificate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotationCertificate {
     /// By an authority, for years.
@@ -194,7 +194,7 @@ fn cbor(value: &Cbor) -> Result<Vec<u8>, Error> {
     Ok(bytes)
 }
 
-/// Where it is published what an authority takes back.
+/// Servers that publish what an authority takes back.
 fn revocations() -> Vec<CrlDistributionPoint> {
     vec![CrlDistributionPoint { uris: vec![LIST.to_owned()] }]
 }

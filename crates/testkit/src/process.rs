@@ -82,7 +82,7 @@ impl Process {
         self.child.id()
     }
 
-    /// Where its output goes.
+    /// File for its output.
     #[must_use]
     pub fn log_path(&self) -> &Path {
         &self.log

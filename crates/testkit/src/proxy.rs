@@ -79,7 +79,7 @@ impl Proxy {
         Ok(Self { address, state, _task: task })
     }
 
-    /// Where it listens; `http://` or `socks5://` before it makes the URL of a proxy.
+    /// Address at which it listens; `http://` or `socks5://` before it makes the URL of a proxy.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address

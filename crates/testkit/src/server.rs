@@ -35,7 +35,7 @@ impl Server {
         Ok(Self { address, _task: task })
     }
 
-    /// Where it listens.
+    /// Address at which it listens.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address

@@ -51,7 +51,7 @@ impl SmallDisk {
         command::run("mount", &["-o", &format!("remount,size={size}"), &place], b"").map(drop)
     }
 
-    /// Where it is.
+    /// Returns its path.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.0

@@ -63,7 +63,7 @@ impl TlsFront {
         Ok(Self { address, _task: task })
     }
 
-    /// Where it listens.
+    /// Address at which it listens.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address

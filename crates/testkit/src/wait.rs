@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::Error;
 
-/// How often [`eventually`] looks: often enough for a test, seldom enough for a laptop.
+/// Pause between two looks of [`eventually`]: often enough for a test, seldom enough for a laptop.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// One condition of an object's status.

@@ -13,11 +13,11 @@ pub use self::openpgp::OpenPgpError;
 pub use self::signing_key::{Choice, SigningError, SigningKey, SigningKeyError};
 pub use self::ssh::SshError;
 
-/// How keys of a Secret end whose values are SSH public keys; the values of all others are OpenPGP key rings.
+/// End of the keys of a Secret whose values are SSH public keys. The values of all others are OpenPGP key rings.
 const SSH_SUFFIX: &str = ".sshpub";
 /// Bytes of a signature. One of RSA with 16384 bits has 3 KiB.
 const MAX_SIGNATURE_BYTES: usize = 64 * 1024;
-/// How signatures begin, and what they are.
+/// First bytes of signatures, and the kind of each.
 const ARMOUR: [(&[u8], SignatureType); 3] = [
     (b"-----BEGIN PGP SIGNATURE-----", SignatureType::OpenPgp),
     (b"-----BEGIN SSH SIGNATURE-----", SignatureType::Ssh),

@@ -171,7 +171,7 @@ fn finite(float: f64) -> Result<String, YamlError> {
     format_float(float).ok_or(YamlError::UnsupportedNumber(non_finite_name(float)))
 }
 
-/// How Go names a float that JSON cannot hold.
+/// Returns Go's name for a float that JSON cannot hold.
 pub(crate) fn non_finite_name(float: f64) -> &'static str {
     if float.is_nan() {
         "NaN"

@@ -6,7 +6,6 @@
 //! is rendered ([`Scalar::value`]), because transformers may change the text in between.
 //!
 //! Writing: [`emit`] for YAML, [`Node::to_json`] for typed JSON, [`Node::write_go_json`] for hashes.
-#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
 pub mod commented;
 mod documents;

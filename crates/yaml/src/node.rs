@@ -20,13 +20,13 @@ pub enum Node {
 pub struct Scalar {
     /// The text after escapes and folding.
     pub text: Text,
-    /// How it was written. Every style but plain makes the value a string.
+    /// Style in which it was written. Every style but plain makes the value a string.
     pub style: Style,
     /// The type it was read as, or was given by a transformer.
     pub tag: Tag,
 }
 
-/// How a scalar was written.
+/// The style in which a scalar was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Style {
     /// No quotes.

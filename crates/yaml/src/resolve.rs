@@ -10,7 +10,7 @@ pub(crate) use folded::doubles_breaks;
 
 use crate::{Scalar, Style, Tag, Value, YamlError};
 
-/// Which words are booleans (DEP-YAML-1).
+/// The words that are booleans (DEP-YAML-1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Schema {
     /// YAML 1.2 core with Go's extensions: resources (KZ-605). `yes`, `on` and `y` are strings.

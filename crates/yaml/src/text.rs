@@ -22,7 +22,7 @@ enum Origin {
     Made,
 }
 
-/// Where a piece of text stands in the file it was read from.
+/// The place of a piece of text in the file it was read from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Position {
     /// Name of the file as given to the parser.
@@ -117,7 +117,7 @@ impl Text {
         (self.end - self.start) as usize
     }
 
-    /// Where the text was read; `None` for text made by a program.
+    /// Place at which the text was read; `None` for text made by a program.
     pub fn position(&self) -> Option<Position> {
         self.source.position_at(self.start as usize)
     }

@@ -33,7 +33,7 @@ impl Value<'_> {
     }
 }
 
-/// How a number is written: integral values as digits, others as Go prints them (KZ-1404).
+/// Writes a number: integral values as digits, others as Go prints them (KZ-1404).
 ///
 /// Returns `None` for infinities and NaN.
 pub fn format_float(value: f64) -> Option<String> {
@@ -69,7 +69,7 @@ fn shortest_general(value: impl std::fmt::LowerExp + std::fmt::Display) -> Strin
     format!("{mantissa}e{sign}{:02}", exponent.abs())
 }
 
-/// How Go's `encoding/json` writes a number (used for hashes and JSON text).
+/// Writes a number as Go's `encoding/json` does (used for hashes and JSON text).
 ///
 /// Returns `None` for infinities and NaN.
 pub fn format_json_float(value: f64) -> Option<String> {

@@ -8,7 +8,7 @@ use weir_testkit::ControlPlane;
 use super::stage::Stage;
 use super::steps::{create, delete, is_ready, number, patch, request, wait_for_all};
 
-/// Where everything lives.
+/// Namespace of everything.
 const NAMESPACE: &str = "bench";
 
 /// The tenant that Kustomizations impersonate.

@@ -8,7 +8,7 @@ use weir_testkit::ControlPlane;
 
 use crate::bench::{create, is_ready, request, wait_for_all};
 
-/// Where everything lives.
+/// Namespace of everything.
 pub(super) const NAMESPACE: &str = "bench";
 const KINDS: [&str; 5] = ["OCIRepository", "GitRepository", "HelmRepository", "HelmChart", "Bucket"];
 const API: &str = "source.toolkit.fluxcd.io/v1";

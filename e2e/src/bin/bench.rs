@@ -19,7 +19,7 @@ struct Args {
     /// Flux's kustomize controller.
     #[arg(long, env = "FLUX_KUSTOMIZE_CONTROLLER")]
     flux_kustomize: Option<PathBuf>,
-    /// How many of each; may be given several times.
+    /// Number of each; may be given several times.
     #[arg(long, default_values_t = [100, 1000, 5000])]
     n: Vec<usize>,
     /// The largest number for which Flux is measured too.
@@ -28,19 +28,19 @@ struct Args {
     /// Leave the other shapes out.
     #[arg(long)]
     only_units: bool,
-    /// How many objects a Kustomization has; may be given several times.
+    /// Objects of a Kustomization; may be given several times.
     #[arg(long, default_values_t = [1500, 10_000])]
     objects: Vec<usize>,
-    /// How many Kustomizations stand in a row.
+    /// Kustomizations in a row, each of which depends on the one before.
     #[arg(long, default_value_t = 30)]
     chain: usize,
-    /// How many Kustomizations share a Git repository.
+    /// Kustomizations that share a Git repository.
     #[arg(long, default_value_t = 200)]
     siblings: usize,
-    /// How many objects of a kind a service works on at once.
+    /// Objects of a kind that a service works on at once.
     #[arg(long, default_value_t = 20)]
     concurrent: usize,
-    /// How many pairs of services share the objects by the label sharding.fluxcd.io/key.
+    /// Pairs of services that share the objects by the label sharding.fluxcd.io/key.
     #[arg(long, default_value_t = 1)]
     shards: usize,
     /// Print every kind of request, to see where requests go.

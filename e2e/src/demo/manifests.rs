@@ -1,6 +1,6 @@
 use crate::World;
 
-/// Where the chat provider posts, as Slack's webhooks look.
+/// Path that the chat provider posts to, as Slack's webhooks look.
 pub(crate) const CHAT_PATH: &str = "/services/T00000000/B00000000/demo";
 
 /// Manifests that are removed again.

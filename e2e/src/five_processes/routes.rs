@@ -11,7 +11,7 @@ pub enum Payload {
     Event,
 }
 
-/// How often each way was taken, by the metric `weir_route_total`.
+/// Number of times that each way was taken, by the metric `weir_route_total`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Routes {
     /// Weir's own API.

@@ -26,7 +26,7 @@ const IMAGE_NAME: &str = "mamezou-tech/task-service";
 
 const DEADLINE: Duration = Duration::from_secs(60);
 
-/// Where the article has AWS and GitHub.
+/// Stand-ins for the article's AWS and GitHub.
 fn with_hosts(text: &str, registry: &str, source_url: &str) -> String {
     text.replace("<aws-account-id>.dkr.ecr.<aws-region>.amazonaws.com", registry)
         .replace("ssh://git@github.com/<github-user>/task-tool-cluster-config", source_url)

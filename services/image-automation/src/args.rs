@@ -11,7 +11,7 @@ pub struct Args {
     /// Flags that every service has.
     #[command(flatten)]
     pub runtime: RuntimeArgs,
-    /// Where events go.
+    /// Destination of events.
     #[command(flatten)]
     pub events: EventsArgs,
     /// Key exchange algorithms for SSH, the built-in ones when empty.

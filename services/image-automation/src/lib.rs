@@ -12,8 +12,6 @@
 //!   and finds nothing to do (IU-17).
 //! - Policies, Secrets and refs of other namespaces are out of reach, the GitRepository's own excepted (SEC-2, SEC-3).
 
-#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
-
 pub mod args;
 mod git_source;
 mod image_update_automation;

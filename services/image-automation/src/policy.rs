@@ -1,4 +1,4 @@
-//! Which policies an automation uses, and what they select (IU-3, IU-4).
+//! The policies that an automation uses, and the images that they select (IU-3, IU-4).
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;

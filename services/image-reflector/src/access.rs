@@ -1,4 +1,4 @@
-//! How a registry is reached: credentials, certificates and proxy of an ImageRepository (IR-19 to IR-25).
+//! The way to a registry: credentials, certificates and proxy of an ImageRepository (IR-19 to IR-25).
 
 use std::time::Duration;
 

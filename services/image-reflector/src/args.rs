@@ -13,7 +13,7 @@ pub struct Args {
     /// Flags that every service has.
     #[command(flatten)]
     pub runtime: RuntimeArgs,
-    /// Where events go.
+    /// Destination of events.
     #[command(flatten)]
     pub events: EventsArgs,
     /// Folder of the tag database; losing it costs a scan of every repository.

@@ -11,8 +11,6 @@
 //! - Tags, and with them the revision of a scan, are in one order, whatever the registry's.
 //! - Credentials come from the object's own namespace and go only to its registry (SEC-1, SEC-2).
 
-#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
-
 mod access;
 pub mod args;
 mod feed;

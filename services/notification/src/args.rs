@@ -43,7 +43,7 @@ pub struct Args {
 }
 
 impl Args {
-    /// Where the outbox is.
+    /// Returns the folder of the outbox.
     pub fn outbox_folder(&self) -> PathBuf {
         self.outbox_path.clone().unwrap_or_else(|| std::env::temp_dir().join("notification-outbox"))
     }

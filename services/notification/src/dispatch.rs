@@ -60,7 +60,7 @@ pub struct DispatcherParts {
     pub logins: Logins,
     /// Sends.
     pub sender: Sender,
-    /// Where deliveries are noted as done.
+    /// Notes deliveries as done.
     pub outbox: Outbox,
     /// Counts.
     pub metrics: DeliveryMetrics,

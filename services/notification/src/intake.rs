@@ -44,9 +44,9 @@ pub struct Intake {
     pub alerts: Cache<Alert>,
     /// Kubernetes events on Alerts.
     pub events: EventSink,
-    /// Where events are stored.
+    /// Store of events.
     pub outbox: Outbox,
-    /// Where they go from there.
+    /// Delivers what is stored.
     pub dispatcher: Dispatcher,
     /// The time.
     pub clock: fn() -> Timestamp,

@@ -14,7 +14,6 @@
 //! - Rendering is pure, one file per provider type; there is one place that sends, and one that masks secrets.
 //! - A webhook is believed only after its signature or token was compared in constant time.
 //! - The service never feeds its own events into itself.
-#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
 pub mod alert;
 pub mod args;

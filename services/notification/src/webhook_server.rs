@@ -180,7 +180,7 @@ fn is_serving(receiver: &Receiver) -> bool {
         && !condition::is_true(conditions, condition_type::STALLED)
 }
 
-/// Where a path with doubled slashes or dot segments should have gone, as Go's router answers it (NTF-93).
+/// Returns the path that one with doubled slashes or dot segments stands for, as Go's router answers it (NTF-93).
 fn clean_path(uri: &Uri) -> Option<String> {
     let path = uri.path();
     let mut parts: Vec<&str> = Vec::new();

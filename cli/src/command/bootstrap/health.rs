@@ -81,7 +81,7 @@ async fn moved_back(cluster: &Cluster, plan: &Plan) {
     let Some(kind) = Kind::find("gitrepository") else { return std::future::pending().await };
     let is_moved = |object: &DynamicObject, _| if is_of(object, plan) { Wait::GoesOn } else { Wait::Over };
     let waited = cluster.in_namespace(&plan.namespace).wait(kind, &plan.namespace, is_moved).await;
-    // Whoever waits for the source as well says what is wrong with it.
+    // A fault of the source is printed by the wait for the source, which runs beside this one.
     if waited.is_err() {
         std::future::pending().await
     }

@@ -80,7 +80,7 @@ pub(crate) struct Local {
     /// Build the Kustomizations that come out of it, too.
     #[arg(short, long, switched_off())]
     recursive: bool,
-    /// Where the sources of these are: Kind/namespace/name=path; may be given several times.
+    /// Local files of their sources: Kind/namespace/name=path; may be given several times.
     #[arg(long, value_name = "SOURCE=DIR")]
     local_sources: Vec<Record<LocalSource>>,
     /// Taken for compatibility: builds never write into the directory.

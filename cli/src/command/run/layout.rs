@@ -1,4 +1,4 @@
-//! How the services of one process find each other, and where they keep their files.
+//! The addresses at which the services of one process find each other, and the folders of their files.
 
 use std::path::{Path, PathBuf};
 

@@ -15,7 +15,7 @@ use crate::cluster::{Cluster, Selection};
 use crate::error::Error;
 use crate::kind::{Kind, first_of, is_suspended, ready, reason};
 
-/// Where the kinds have their revision.
+/// The fields in which the kinds have their revision.
 const REVISIONS: [&str; 7] = [
     "/status/artifact/revision",
     "/status/lastAppliedRevision",

@@ -112,7 +112,7 @@ struct State {
     mirror: Mirror,
     /// Changes that have been taken in and not yet passed on.
     ready: VecDeque<WatchResponse>,
-    /// How long the first answer may take; `None` once there was one.
+    /// Time for the first answer; `None` once there was one.
     patience: Option<Duration>,
     outage: Outage,
 }

@@ -18,7 +18,7 @@ pub(super) struct Mirror {
 }
 
 impl Mirror {
-    /// Where to resume the stream from; empty when it can only begin anew.
+    /// Position from which the stream is resumed; empty when it can only begin anew.
     pub(super) fn version(&self) -> &str {
         &self.version
     }

@@ -12,7 +12,7 @@ use super::Session;
 use crate::credentials::Login;
 use crate::error::LoginError;
 
-/// How long the servers take a signature.
+/// Time for which the servers take a signature.
 const LIFE: Duration = Duration::from_secs(15 * 60);
 const SUFFIXES: [&str; 2] = ["amazonaws.com", "amazonaws.com.cn"];
 
@@ -75,7 +75,6 @@ impl Repository {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests {
     use rstest::rstest;
 

@@ -98,7 +98,6 @@ fn is_of_machine(url: &Url) -> bool {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests {
     use axum::Router;
     use axum::http::HeaderMap;

@@ -31,7 +31,7 @@ pub(crate) struct Application {
     pub(crate) tenant: String,
     /// Its id.
     pub(crate) client: String,
-    /// Where it logs in; the public cloud when there is none.
+    /// URL at which it logs in; that of the public cloud when there is none.
     pub(crate) authority: Option<String>,
     /// The proof.
     pub(crate) proof: Proof,

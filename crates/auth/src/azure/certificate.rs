@@ -16,7 +16,7 @@ use x509_parser::prelude::{FromDer, X509Certificate};
 use crate::certificate_error::{CertificateError, MAX_CHAIN, MAX_FILE};
 
 const PEM_MARK: &[u8] = b"-----BEGIN ";
-/// How PKCS#12 names scrypt, which may ask for much memory. Nobody's tools write it, so it is refused where it is seen.
+/// Object identifier of scrypt in PKCS#12, which may ask for much memory. Nobody's tools write it, so it is refused where it is seen.
 const SCRYPT: [u8; 11] = [0x06, 0x09, 0x2b, 0x06, 0x01, 0x04, 0x01, 0xda, 0x47, 0x04, 0x0b];
 /// Files that are opened at a time: a password is stretched for as long as the file asks, up to the library's bounds.
 static OPENING: Semaphore = Semaphore::const_new(1);
@@ -72,7 +72,7 @@ impl ClientCertificate {
         let (file, password) = (file.clone(), password.clone());
         let turn = OPENING.acquire().await;
         let opened = tokio::task::spawn_blocking(move || {
-            // Whoever asked may be gone before this ends: the turn is over only then.
+            // The caller may be gone before this ends: the turn is over only then.
             let _turn = turn;
             Self::read(file.expose_secret(), password.expose_secret())
         });

@@ -66,7 +66,6 @@ fn read(path: &str) -> Result<SecretSlice<u8>, ProviderError> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests {
     use secrecy::ExposeSecret;
     use weir_testkit::Folder;

@@ -43,7 +43,7 @@ async fn direct_access() {
     assert_eq!(claims["sub"], format!("system:serviceaccount:{NAMESPACE}:gcp"));
 }
 
-/// Whoever writes an object would otherwise get the pod's token at a server of their own.
+/// An author of an object would otherwise get the pod's token at a server of their own.
 #[tokio::test]
 async fn an_object_cannot_bring_its_own_authority() {
     let cloud = Cloud::start(&HOSTS, google).await;

@@ -1,4 +1,4 @@
-//! Where a bucket is: `https://host/bucket/key`, or `https://bucket.host/key` where the server has names for buckets.
+//! The URL of a bucket: `https://host/bucket/key`, or `https://bucket.host/key` where the server has names for buckets.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use url::Url;

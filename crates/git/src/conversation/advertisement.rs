@@ -13,7 +13,7 @@ use crate::reference::RemoteRef;
 const MAX_REFS: usize = 2_000_000;
 /// Bytes of the list: so many references with names of usual length.
 const MAX_LIST_BYTES: usize = 256 << 20;
-/// How the capability begins that names the format of ids; servers that do not say it use SHA-1.
+/// Start of the capability that names the format of ids; servers that do not say it use SHA-1.
 const OBJECT_FORMAT: &str = "object-format=";
 const SHA1: &str = "sha1";
 const SHA256: &str = "sha256";
@@ -114,5 +114,4 @@ pub(super) fn object_id(text: &[u8]) -> Option<ObjectId> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests;

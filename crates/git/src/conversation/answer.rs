@@ -99,5 +99,4 @@ fn copy(mut from: impl Read, mut to: impl FnMut(&[u8]) -> Result<(), Error>) -> 
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests;

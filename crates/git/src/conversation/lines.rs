@@ -8,7 +8,7 @@ use crate::error::Error;
 /// Bytes of one line with its length: the protocol's own cap.
 const MAX_LINE_BYTES: usize = 65_520;
 const LENGTH_BYTES: usize = 4;
-/// How a pack begins. Servers without side band send it where a line would be.
+/// First bytes of a pack. Servers without side band send it where a line would be.
 pub(super) const PACK: &[u8; LENGTH_BYTES] = b"PACK";
 
 /// The next packet.

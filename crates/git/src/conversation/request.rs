@@ -18,7 +18,7 @@ const CAPABILITIES: [&[&str]; 5] = [
 /// All history, also where the local one is cut: Git's number for it.
 const ENDLESS: u32 = i32::MAX as u32;
 
-/// How far back.
+/// The history to fetch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reach {
     /// The commit alone.
@@ -92,5 +92,4 @@ impl Request {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests;

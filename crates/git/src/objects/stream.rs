@@ -75,7 +75,6 @@ impl Read for Stream {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests {
     use std::io::Write;
 

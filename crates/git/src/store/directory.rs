@@ -91,7 +91,7 @@ impl Directory {
         if config == SHA256_CONFIG { Kind::Sha256 } else { Kind::Sha1 }
     }
 
-    /// Where packs are kept.
+    /// Returns the folder of the packs.
     pub(crate) fn packs(&self) -> PathBuf {
         self.path.join(PACKS)
     }

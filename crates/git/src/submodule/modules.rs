@@ -9,9 +9,9 @@ pub(super) const MAX_BYTES: usize = 1 << 20;
 pub struct Module {
     /// Its name, by which entries of one submodule belong together.
     pub name: String,
-    /// Where it is in the tree.
+    /// Its path in the tree.
     pub path: String,
-    /// Where its repository is; may be relative.
+    /// URL of its repository; may be relative.
     pub url: String,
 }
 
@@ -132,5 +132,4 @@ fn value(raw: &str) -> Option<String> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests;

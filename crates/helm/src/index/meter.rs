@@ -1,4 +1,4 @@
-//! How much of an index is read until something of it can be passed on, which is what a parser holds in memory.
+//! Counts the bytes of an index that are read until something of it can be passed on: a parser holds them in memory.
 
 use std::cell::Cell;
 use std::io::{self, Read};

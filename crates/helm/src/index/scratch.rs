@@ -11,7 +11,7 @@ use crate::metadata::Metadata;
 /// Bytes that stay in memory; the versions of a usual chart fit.
 const IN_MEMORY: usize = 1 << 20;
 
-/// Where one version lies in the file.
+/// The place of one version in the file.
 struct Place {
     /// Its precedence; what is no version stands last.
     version: Option<Version>,

@@ -31,7 +31,7 @@ struct Server {
 #[derive(Clone)]
 struct Shown {
     seen: Seen,
-    /// Where `away.tgz` leads.
+    /// Target of the redirect of `away.tgz`.
     other: Option<String>,
 }
 

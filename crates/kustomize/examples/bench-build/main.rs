@@ -18,7 +18,7 @@ use self::measure::measure;
 use self::report::{Comparison, Report};
 use self::scratch::Scratch;
 
-/// How often a build runs; slow ones less often. The median counts.
+/// Number of runs of a build; slow ones less often. The median counts.
 const RUNS: usize = 3;
 /// Builds of one small tree are over in milliseconds, so that many are needed to see them through the noise.
 const RUNS_OF_SMALL: usize = 41;

@@ -36,7 +36,7 @@ pub(super) fn into(accumulated: &mut Accumulator, made: Resource, schema: &Schem
     }
 }
 
-/// How Go prints an id with all its fields.
+/// Prints an id with all its fields, as Go does.
 fn go_id(id: ResId<'_>) -> String {
     format!(
         "resid.ResId{{Gvk:resid.Gvk{{Group:\"{}\", Version:\"{}\", Kind:\"{}\", isClusterScoped:false}}, \

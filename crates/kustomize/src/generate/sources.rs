@@ -1,4 +1,4 @@
-//! Where generators take keys and values from (§9.1).
+//! The places from which generators take keys and values (§9.1).
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! Which field of the file is which field of the document (KZ-202, KZ-203).
+//! The fields of the file and of the document that it becomes (KZ-202, KZ-203).
 
 use weir_yaml::{Limits, Node, Source, parse_first_document};
 

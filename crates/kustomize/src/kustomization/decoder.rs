@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use weir_yaml::{Entry, Map, Node, Position, Value, json_key, yaml11_value};
 
-/// How strictly a document is read.
+/// The strictness with which a document is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Strictness {
     /// Unknown fields fail.
@@ -44,7 +44,7 @@ pub enum DecodeError {
     UnknownField {
         /// The field.
         field: String,
-        /// Where it stands.
+        /// Its place.
         position: Option<Position>,
         /// The known field it resembles.
         hint: Option<&'static str>,
@@ -63,7 +63,7 @@ pub enum DecodeError {
         path: String,
         /// The type that was wanted.
         wanted: String,
-        /// Where the value stands.
+        /// Place of the value.
         position: Option<Position>,
     },
 }

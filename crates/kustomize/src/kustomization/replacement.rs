@@ -15,7 +15,7 @@ pub struct Replacement {
     pub source: Option<ReplacementSource>,
     /// A fixed value instead of a field.
     pub source_value: Option<String>,
-    /// Where the value goes.
+    /// Fields that get the value.
     pub targets: Vec<ReplacementTarget>,
 }
 
@@ -54,7 +54,7 @@ pub struct ReplacementTarget {
     pub reject: Vec<Selector>,
     /// The fields to set, `metadata.name` when empty.
     pub field_paths: Vec<String>,
-    /// How the value is put in.
+    /// The way in which the value is put in.
     pub options: Option<ValueOptions>,
 }
 

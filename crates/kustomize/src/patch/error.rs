@@ -101,7 +101,7 @@ pub enum PatchError {
     MissingPath {
         /// The operation.
         operation: &'static str,
-        /// Which end of it.
+        /// Field of the operation that names the missing place: `path` or `from`.
         end: &'static str,
         /// The path.
         path: String,

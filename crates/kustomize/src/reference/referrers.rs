@@ -1,4 +1,4 @@
-//! Which fields of which kinds hold names, sorted by kind so that most resources see only their own.
+//! The fields of each kind that hold names, sorted by kind so that most resources see only their own.
 
 use std::collections::{HashMap, HashSet};
 

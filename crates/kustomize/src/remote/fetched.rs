@@ -90,7 +90,7 @@ impl Fetched {
         Ok(folder(trees.len() - 1))
     }
 
-    /// Where a path leads; [`FileSystem::resolve`].
+    /// Returns the target of a path; [`FileSystem::resolve`].
     pub(crate) fn resolve(&self, path: &RelPath) -> Result<(RelPath, FileKind), FsError> {
         self.within(path, |files, root, below| {
             let (found, kind) = files.resolve(below)?;

@@ -1,4 +1,4 @@
-//! Where a value goes (KZ-1106..1110).
+//! The fields that a value is put into (KZ-1106..1110).
 
 use weir_yaml::Node;
 

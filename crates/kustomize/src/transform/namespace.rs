@@ -18,7 +18,7 @@ const OWN_NAME: &str = "metadata/name";
 const SUBJECT_NAMESPACE: &str = "subjects/namespace";
 const HELM_GENERATED: &str = "internal.config.kubernetes.io/helm-generated";
 
-/// Which subjects of role bindings get the namespace (KZ-712).
+/// The subjects of role bindings that get the namespace (KZ-712).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum SubjectMode {
     /// Those named `default`.
@@ -144,7 +144,7 @@ impl Transformer for NamespaceTransformer {
         }
         let schema = build.schema();
         let sets = self.spec_sets();
-        // How many resources have an id; the check after each change sees the others as they are then (KZ-714).
+        // Number of resources that have an id; the check after each change sees the others as they are then (KZ-714).
         let mut counts: HashMap<u64, isize> = HashMap::with_capacity(resources.len());
         for resource in resources.iter() {
             *counts.entry(resource.id().hash(schema)).or_default() += 1;

@@ -1,4 +1,4 @@
-//! Where this engine follows releases after v5.8.1 (§20, line 25), and where Flux's builds differ from `kustomize build`.
+//! Cases in which this engine follows releases after v5.8.1 (§20, line 25), or Flux's builds differ from `kustomize build`.
 
 use weir_kustomize::{MemoryFs, Options, RelPath, build};
 

@@ -23,7 +23,7 @@ fn map(rest: &str) -> String {
 
 const DEPLOYMENT: &str = "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: a\nspec: {}\n";
 
-/// How often a line stands in a text.
+/// Counts a line in a text.
 fn count(text: &str, line: &str) -> usize {
     text.lines().filter(|found| found.trim() == line).count()
 }

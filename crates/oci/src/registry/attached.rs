@@ -151,7 +151,7 @@ impl Registry {
     }
 }
 
-/// How a tag is called that belongs to a manifest.
+/// Returns the name of the tag that belongs to a manifest.
 fn tag_of(subject: &Digest) -> String {
     subject.to_string().replace(':', "-")
 }

@@ -15,7 +15,7 @@ use crate::repository::Repository;
 
 /// Registries whose way in is remembered.
 const MAX_ENDPOINTS: u64 = 1024;
-/// How long. A registry that changes its token server is noticed by then.
+/// Life of an entry. A registry that changes its token server is noticed by then.
 const ENDPOINT_TTL: Duration = Duration::from_secs(5 * 60);
 
 /// A registry and how it lets callers in.

@@ -16,7 +16,7 @@ use crate::repository::Repository;
 const MAX_LAYER_BYTES: u64 = 64 * 1024;
 /// Bytes of all that are kept.
 const MAX_BYTES: u64 = 2 << 20;
-/// How long: what a push sets in motion is over by then.
+/// Life of an entry: what a push sets in motion is over by then.
 const KEPT: Duration = Duration::from_secs(60);
 
 /// The reader of a repository, with the way to it. Content that one got is given to no other: knowing a digest does

@@ -14,7 +14,7 @@ use weir_testkit::{EchoServer, Fault, FaultProxy, Server, SinkAnswer, WebhookSin
 use crate::{insecure, open};
 
 const LAYER: &[u8] = b"some layer";
-/// Where presigned places keep what opens them: in the query, and with some in the path.
+/// Parts of presigned URLs that hold their secret: the query, and with some servers the path.
 const PLACE: &str = "/planted-path/layer?X-Amz-Signature=planted-signature";
 
 /// A registry that sends everyone who asks for content to `store`.

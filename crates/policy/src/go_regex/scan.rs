@@ -21,7 +21,7 @@ pub(super) struct Scanner<'p> {
     out: String,
     depth: u32,
     last: Last,
-    /// How many groups have had each name so far.
+    /// Number of groups that have had each name so far.
     names: HashMap<&'p str, usize>,
 }
 

@@ -13,7 +13,7 @@ pub(crate) struct ObjectKey {
     item: Option<usize>,
 }
 
-/// Where a scalar stands.
+/// The place of a scalar.
 pub(crate) struct Position {
     pub(crate) is_item: bool,
     pub(crate) object: ObjectKey,

@@ -1,4 +1,4 @@
-//! Which comment belongs to a scalar (ST-11, ST-12), by the bytes around it.
+//! The comment that belongs to a scalar (ST-11, ST-12), by the bytes around it.
 
 use std::collections::HashMap;
 

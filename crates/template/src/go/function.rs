@@ -48,7 +48,7 @@ enum Kind {
 pub(super) enum CallError {
     /// An argument has a type that the function's signature does not allow.
     Type {
-        /// Which argument, from 0.
+        /// Number of the argument, from 0.
         index: usize,
         /// Go's name of the type.
         expected: &'static str,

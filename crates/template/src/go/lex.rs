@@ -41,7 +41,7 @@ pub(super) struct Token<'s> {
 }
 
 impl Token<'_> {
-    /// How Go names the token in its complaints.
+    /// Returns Go's name for the token in its complaints.
     pub(super) fn describe(&self) -> String {
         match self.kind {
             Kind::End => "EOF".to_owned(),

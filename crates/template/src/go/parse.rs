@@ -18,7 +18,7 @@ pub(super) struct Fault {
     pub(super) message: String,
 }
 
-/// How a list of nodes ended.
+/// The end of a list of nodes.
 enum Stop {
     End,
     Else,

@@ -23,7 +23,7 @@ pub struct AuditKey {
 /// One request that the API server has answered or refused, or one that it was asked about in a SubjectAccessReview.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AuditedRequest {
-    /// Whose rights counted.
+    /// User whose rights counted.
     pub user: String,
     /// The user that asked as someone else, with a right to impersonate.
     pub impersonator: Option<String>,

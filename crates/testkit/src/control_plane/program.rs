@@ -3,7 +3,7 @@ use std::process::Command;
 
 use crate::{Error, program};
 
-/// Where the control plane's programs come from.
+/// The origin of the control plane's programs.
 #[derive(Debug, Clone)]
 pub(crate) enum Program {
     /// The one program of `e2e/control-plane`, which picks the applet by its first argument.

@@ -50,7 +50,7 @@ impl GitRepo {
         Ok(repo)
     }
 
-    /// Where it is.
+    /// Returns its path.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path

@@ -6,7 +6,7 @@ use super::GitRepo;
 use crate::command::run;
 use crate::{Error, Folder, Process, free_port};
 
-/// Where distributions put it; it insists on being started by its absolute path.
+/// Path at which distributions put it; it insists on being started by its absolute path.
 const SSHD: &str = "/usr/sbin/sshd";
 
 /// Folder that sshd needs when root runs it; the package's init script makes it, a container has none.

@@ -124,7 +124,7 @@ pub fn ocsp_servers(urls: &[&str]) -> CustomExtension {
     access(1, urls)
 }
 
-/// Where the authority can be asked (`method` 1) or its certificate is found (2).
+/// Returns the entry that names the server of the authority (`method` 1) or the URL of its certificate (2).
 pub(super) fn access(method: u8, urls: &[&str]) -> CustomExtension {
     let place = |url: &&str| {
         let kind = [0x06, 8, 0x2b, 6, 1, 5, 5, 7, 0x30, method];

@@ -29,10 +29,10 @@ const IMPURE: [&str; 8] = ["kube", "tokio", "reqwest", "hyper", "axum", "k8s-ope
 const CLIENTS: [&str; 10] =
     ["artifact", "auth", "bucket", "git", "helm", "http", "kms", "oci", "remote-bases", "ssa"];
 
-/// Where statuses are written: the runtime's report, and that of ExternalArtifacts, which source makes for others.
+/// Files that write statuses: the runtime's report, and that of ExternalArtifacts, which source makes for others.
 const WRITES_STATUSES: [&str; 2] =
     ["crates/runtime/src/controller/report.rs", "services/source/src/external_artifact.rs"];
-/// Where messages of Protobuf are known beside `rpc.rs` and what registers it: the clients of peers, and what follows them.
+/// Files that know messages of Protobuf, beside `rpc.rs` and what registers it: the clients of peers, and what follows them.
 const KNOWS_MESSAGES: [&str; 3] = [
     "services/kustomize/src/fetch.rs",
     "services/image-automation/src/resolution.rs",

@@ -59,7 +59,7 @@ async fn killing_the_test_process_leaves_nothing() {
     .unwrap();
 }
 
-/// How many processes have the folder in their command line.
+/// Number of processes that have the folder in their command line.
 fn processes_of(folder: &Path) -> usize {
     let folder = folder.to_str().unwrap();
     let processes = std::fs::read_dir("/proc").unwrap().flatten();

@@ -14,7 +14,7 @@ use webpki::{Error, RawPublicKeyEntity};
 
 use super::{Signature, Subject, TrustError, bundle};
 
-/// How keys of a Secret end that hold public keys.
+/// End of the keys of a Secret that hold public keys.
 const SUFFIX: &str = ".pub";
 /// Type that an attestation declares.
 const IN_TOTO: &str = "application/vnd.in-toto+json";

@@ -52,7 +52,7 @@ impl Keyless {
         Ok(Self { verifier, matchers, log_url })
     }
 
-    /// Where signatures are looked up that come without a log's word.
+    /// Returns the transparency log in which signatures without its proof are looked up.
     #[must_use]
     pub fn log_url(&self) -> &str {
         &self.log_url

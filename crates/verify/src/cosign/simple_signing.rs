@@ -14,7 +14,7 @@ const SIGNATURE: &str = "dev.cosignproject.cosign/signature";
 const CERTIFICATE: &str = "dev.sigstore.cosign/certificate";
 const CHAIN: &str = "dev.sigstore.cosign/chain";
 const LOG: &str = "dev.sigstore.cosign/bundle";
-/// How a certificate begins.
+/// First line of a certificate.
 const PEM: &str = "-----BEGIN CERTIFICATE-----";
 /// Certificates of a chain. Sigstore's have three.
 const MAX_CHAIN: usize = 10;

@@ -12,7 +12,7 @@ const MAX_KEYS: usize = 1000;
 const MAX_SIGNATURES: usize = 8;
 /// Subkeys and self-signatures of one key that are looked at. Each costs a signature check.
 const MAX_PARTS: usize = 100;
-/// How a key ring begins.
+/// First line of a key ring.
 const RING: &str = "-----BEGIN PGP PUBLIC KEY BLOCK-----";
 
 /// Faults of an OpenPGP signature.

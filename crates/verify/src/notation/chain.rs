@@ -11,7 +11,7 @@ use rustls_pki_types::{CertificateDer, TrustAnchor, UnixTime};
 use webpki::{EndEntityCert, KeyUsage, VerifiedPath, anchor_from_trusted_cert};
 use x509_parser::prelude::{FromDer, X509Certificate};
 
-/// How keys of a Secret end that hold certificates.
+/// Ends of the keys of a Secret that hold certificates.
 const SUFFIXES: [&str; 2] = [".crt", ".pem"];
 /// `id-kp-codeSigning`, encoded.
 const CODE_SIGNING: &[u8] = &[0x2b, 6, 1, 5, 5, 7, 3, 3];

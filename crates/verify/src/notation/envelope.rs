@@ -141,7 +141,7 @@ impl Envelope {
 }
 
 impl Protected {
-    /// How and when it was signed, if all that must be understood is.
+    /// Scheme and time of the signature, if all that must be understood is.
     fn signing(&self) -> Result<(Scheme, Timestamp), String> {
         if self.cty != PAYLOAD_TYPE {
             return Err(format!("payload of content type \"{}\" is not supported", self.cty));

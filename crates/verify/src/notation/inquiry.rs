@@ -107,7 +107,6 @@ pub(super) fn address(text: &str) -> Result<Url, AddressError> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests {
     use rstest::rstest;
 

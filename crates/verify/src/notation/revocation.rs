@@ -21,7 +21,7 @@ use super::inquiry::Inquiry;
 const ACCESS: &str = "1.3.6.1.5.5.7.1.1";
 /// `cRLDistributionPoints`.
 const POINTS: &str = "2.5.29.31";
-/// How a certificate names an OCSP server; the issuer's certificate is named in the same place.
+/// Method by which a certificate names an OCSP server; the issuer's certificate is named in the same place.
 const OCSP: &str = "1.3.6.1.5.5.7.48.1";
 
 /// The standing of a certificate.
@@ -193,7 +193,6 @@ fn who(purpose: &Purpose) -> &'static str {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests {
     use rstest::rstest;
 

@@ -1,4 +1,4 @@
-//! Which styles a string may be written in (KZ-1405..1408).
+//! The styles in which a string may be written (KZ-1405..1408).
 
 use crate::printable::is_printable;
 

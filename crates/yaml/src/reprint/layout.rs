@@ -1,4 +1,4 @@
-//! How a document was laid out: a tree beside the nodes, child by child.
+//! The layout of a document: a tree beside the nodes, child by child.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -46,7 +46,7 @@ struct Comment {
 
 struct Reader<'s> {
     source: &'s str,
-    /// Where the last scalar, bracket or comment ends.
+    /// End of the last scalar, bracket or comment.
     seen: usize,
     open: Vec<Open>,
     pending: Vec<Comment>,
@@ -141,7 +141,7 @@ impl Reader<'_> {
         self.pending.push(comment);
     }
 
-    /// Where a comment behind something goes: the value that was read last, or the key that waits for one.
+    /// Returns the node that gets a comment behind something: the value that was read last, or the key that waits for one.
     fn line_of(&mut self) -> Option<&mut Option<String>> {
         let open = self.open.last_mut()?;
         match open.layout.children.last_mut() {

@@ -9,7 +9,7 @@ use crate::{Scalar, Style, Tag};
 /// Columns per nesting level.
 const INDENT: usize = 2;
 
-/// Where a scalar stands.
+/// The place of a scalar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     /// A value in block style.

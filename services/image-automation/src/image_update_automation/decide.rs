@@ -40,7 +40,7 @@ pub(super) struct Work {
     /// The revision at which there is nothing to do, if nothing else has changed (IU-6).
     pub(super) known_revision: Option<String>,
     pub(super) setters: Setters,
-    /// Where to look for markers.
+    /// Folder in which markers are looked for.
     pub(super) path: String,
     pub(super) commit: Commit,
     /// The last commit that the status knows to be pushed.

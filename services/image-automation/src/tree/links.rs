@@ -100,7 +100,6 @@ fn leave(path: &mut String) {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests {
     use rstest::rstest;
 

@@ -49,7 +49,7 @@ pub(super) struct Choice {
     pub(super) repository: Repository,
 }
 
-/// Where the digest comes from (IP-14).
+/// The origin of the digest (IP-14).
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum DigestPlan {
     None,

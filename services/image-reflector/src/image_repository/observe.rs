@@ -16,7 +16,7 @@ pub(super) struct Observed {
     pub(super) object: Arc<ImageRepository>,
     /// The repository that the object names.
     pub(super) name: Result<Repository, ImageNameError>,
-    /// How it is reached, or why not.
+    /// The way to it, or the reason why there is none.
     pub(super) options: Result<RegistryOptions, AccessError>,
     /// True when the store has tags of it, or why that is not known.
     pub(super) has_tags: Result<bool, String>,

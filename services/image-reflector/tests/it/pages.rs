@@ -22,9 +22,9 @@ const ALWAYS: usize = 100;
 /// A registry whose second page may be wrong, and whose third one has a tag more with each heal.
 #[derive(Debug, Default)]
 struct Pages {
-    /// How the second page is wrong.
+    /// Fault of the second page.
     wrong: parking_lot::Mutex<Wrong>,
-    /// How many tags the third page has.
+    /// Number of tags of the third page.
     released: AtomicUsize,
     requests: AtomicUsize,
 }

@@ -1,4 +1,4 @@
-//! Which events reach an Alert.
+//! The events that reach an Alert.
 
 use std::collections::BTreeMap;
 

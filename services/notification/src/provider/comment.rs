@@ -82,7 +82,7 @@ impl Notifier for Comments {
     }
 }
 
-/// Where each service has what; the texts of failures name its kind of request.
+/// The URLs of each service's API. The texts of failures name its kind of request.
 struct Places {
     list: Message,
     create: Message,

@@ -56,7 +56,7 @@ pub struct Comment {
     pub create: Message,
 }
 
-/// How an answer is read.
+/// The rule by which an answer is judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Accept {
     /// Any 2xx is success (NTF-51).
@@ -110,13 +110,13 @@ impl Dialect {
 pub struct Message {
     /// Method.
     pub method: Method,
-    /// Where to; often a secret, never logged.
+    /// URL; often a secret, never logged.
     pub url: Url,
     /// All headers.
     pub headers: HeaderMap,
     /// The very bytes that are sent, on every try (NTF-58).
     pub body: Vec<u8>,
-    /// How the answer is read.
+    /// The rule by which the answer is judged.
     pub accept: Accept,
     /// The tries that it gets, and the words of its failures.
     pub dialect: Dialect,

@@ -53,7 +53,7 @@ pub enum ResolveError {
 pub struct Resolved {
     /// Settings for the provider's type.
     pub settings: Settings,
-    /// How its service is reached.
+    /// TLS material and proxy of its service.
     pub profile: Profile,
     /// Secret with a GitHub App, if there is one (NTF-76).
     pub app: Option<Secret>,

@@ -9,7 +9,7 @@ use weir_http::SecretData;
 use super::oidc::{bearer, issuer::Issuers, token::Demand};
 use super::{Call, Refusal};
 
-/// Where Google publishes the keys of its identity tokens.
+/// Address at which Google publishes the keys of its identity tokens.
 const KEYS: &str = "https://www.googleapis.com/oauth2/v3/certs";
 /// Google's two names for itself.
 const ISSUERS: [&str; 2] = ["accounts.google.com", "https://accounts.google.com"];

@@ -1,4 +1,4 @@
-//! Which calls are genuine, per type.
+//! Genuine and forged calls of each type.
 
 use hmac::{Hmac, KeyInit, Mac};
 use http::{HeaderMap, HeaderName, HeaderValue};

@@ -37,7 +37,7 @@ pub(crate) fn source_of(kustomization: &Kustomization) -> String {
     format!("{kind}/{}/{name}", namespace.unwrap_or_default())
 }
 
-/// Where the files of a Kustomization are.
+/// The place of a Kustomization's files.
 pub(super) fn directory<'a>(
     mut sources: impl Iterator<Item = &'a LocalSource>,
     kustomization: &Kustomization,

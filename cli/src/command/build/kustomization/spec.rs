@@ -12,7 +12,7 @@ use super::values::Values;
 use crate::cluster::Cluster;
 use crate::error::Error;
 
-/// Where Kustomizations are looked for.
+/// The places in which Kustomizations are looked for.
 pub(crate) struct Specs<'a> {
     /// Nothing in a dry run.
     pub(super) cluster: Option<Cluster>,

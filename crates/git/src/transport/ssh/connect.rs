@@ -149,7 +149,6 @@ pub(super) fn protocol(error: russh::Error) -> Error {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests {
     use rstest::rstest;
 

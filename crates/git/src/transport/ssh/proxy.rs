@@ -38,7 +38,7 @@ fn choose(all: &str, exceptions: &str, host: &str) -> Option<Proxy> {
     address.ok().map(Proxy::from_url)
 }
 
-/// Where the proxy itself is.
+/// Address of the proxy itself.
 fn place(proxy: &Proxy, default_port: u16) -> (&str, u16) {
     let host = proxy.address.host_str().unwrap_or_default().trim_matches(['[', ']']);
     (host, proxy.address.port().unwrap_or(default_port))

@@ -18,7 +18,7 @@ pub(in super::super) enum Purpose {
     Timestamping,
 }
 
-/// Which rule a chain breaks.
+/// The rule that a chain breaks.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(in super::super) enum RuleError {
     #[error("certificate chain must contain at least one certificate")]

@@ -158,7 +158,6 @@ fn are_final(entries: &[Entry], moment: Moment) -> bool {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests {
     use CrlReason::{CertificateHold as Hold, KeyCompromise as Key, RemoveFromCRL as Remove};
     use jiff::Timestamp;

@@ -24,7 +24,7 @@ pub(super) struct List<'a> {
     extensions: Extensions,
 }
 
-/// How a certificate came into a list.
+/// The reason for which a certificate came into a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Entry {
     pub(super) revoked_at: Timestamp,
@@ -89,7 +89,7 @@ impl<'a> List<'a> {
         Ok(self.extension::<BaseCrlNumber>()?.map(|number| number.0))
     }
 
-    /// Where lists are that add to this one.
+    /// URLs of lists that add to this one.
     pub(super) fn additions(&self) -> Result<Vec<String>, ListError> {
         let points = self.extension::<FreshestCrl>()?.unwrap_or_default().0;
         let names = points.into_iter().filter_map(|point| point.distribution_point);

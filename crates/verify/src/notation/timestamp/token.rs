@@ -44,11 +44,11 @@ pub(super) struct Token {
 
 /// The statement of a token.
 struct Statement {
-    /// How the message is hashed.
+    /// Hash of the message.
     algorithm: ObjectIdentifier,
     hash: Vec<u8>,
     time: Timestamp,
-    /// How far from the truth the time may be.
+    /// Largest error of the time.
     accuracy: SignedDuration,
 }
 

@@ -11,7 +11,7 @@ use super::super::{
 };
 use crate::git_source::Refspec;
 
-/// Where a commit goes.
+/// The target of a commit.
 pub(super) struct Target {
     /// The commit that it follows.
     pub(super) base: ObjectId,

@@ -16,9 +16,9 @@ use crate::delivery::answer::read_at_most;
 
 /// Issuers remembered.
 const MAX_ISSUERS: u64 = 256;
-/// How long keys are used before they are read again; providers announce new ones well before they sign with them.
+/// Age at which keys are read again; providers announce new ones well before they sign with them.
 const KEYS_AGE: Duration = Duration::from_secs(600);
-/// How long a provider is left alone after it failed: calls come unauthenticated, and must not turn into calls of ours.
+/// Time for which a provider is left alone after it failed: calls come unauthenticated, and must not turn into calls of ours.
 const FAILURE_AGE: Duration = Duration::from_secs(10);
 /// A token with an unknown key id makes us read the keys again, if they are older than this.
 const UNKNOWN_KEY_AGE: Duration = Duration::from_secs(30);
@@ -57,7 +57,7 @@ pub struct Issuers {
     known: Cache<Source, Arc<Known>>,
 }
 
-/// Where keys come from.
+/// The origin of keys.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Source {
     /// An issuer whose discovery document names them.

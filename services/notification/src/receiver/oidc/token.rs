@@ -7,7 +7,7 @@ use jsonwebtoken::jwk::Jwk;
 use jsonwebtoken::{Algorithm, AlgorithmFamily, DecodingKey, Validation, decode, decode_header};
 use serde_json::Value;
 
-/// How far a provider's clock may be ahead of ours.
+/// Time that a provider's clock may be ahead of ours.
 const NOT_BEFORE_LEEWAY: Duration = Duration::from_secs(300);
 
 /// The demands that a token has to meet.

@@ -84,7 +84,7 @@ async fn ask(stream: &mut TcpStream, target: &[u8]) -> std::io::Result<u8> {
         NAME => usize::from(stream.read_u8().await?),
         _ => return Err(std::io::Error::other(format!("unknown address type {kind}"))),
     };
-    // Where the proxy's own end is does not matter, but it stands before the first byte of the server.
+    // The address of the proxy's own end does not matter, but stands before the first byte of the server.
     let mut bound = [0; 255 + 2];
     let bound = bound.get_mut(..length + 2).unwrap_or_default();
     stream.read_exact(bound).await?;
