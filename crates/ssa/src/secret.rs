@@ -44,7 +44,7 @@ pub(crate) fn message(id: &ObjectId, error: &kube::Error) -> String {
         Some(status) if text.contains("field is immutable") => {
             format!("{}field is immutable; {WITHHELD}", immutable_field(status))
         }
-        Some(_) => denial(id, &text).unwrap_or_else(|| WITHHELD.to_owned()),
+        Some(_) => denial(id, &text).or_else(|| refusal(id, &text)).unwrap_or_else(|| WITHHELD.to_owned()),
     }
 }
 
@@ -87,8 +87,12 @@ fn immutable_field(status: &Status) -> String {
 }
 
 /// Texts of the API server that are made of names alone.
-fn names_only(id: &ObjectId) -> [String; 4] {
+fn names_only(id: &ObjectId) -> [String; 5] {
     [
+        format!(
+            "secrets \"{}\" is forbidden: unable to create new content in namespace {} because it is being terminated",
+            id.name, id.namespace
+        ),
         format!("secrets \"{}\" not found", id.name),
         format!("namespaces \"{}\" not found", id.namespace),
         format!("secrets \"{}\" already exists", id.name),
@@ -107,6 +111,21 @@ fn denial(id: &ObjectId, text: &str) -> Option<String> {
         return None;
     }
     Some(format!("{start}{user}\" cannot {verb} {place} in the namespace \"{}\"", id.namespace))
+}
+
+/// Returns which webhook or policy refuses a Secret, or is not reached. Its reasons are free text, and are left out.
+fn refusal(id: &ObjectId, text: &str) -> Option<String> {
+    let policy = format!("secrets \"{}\" is forbidden: ValidatingAdmissionPolicy '", id.name);
+    let forms = [
+        ("admission webhook \"", "\" denied the request"),
+        ("Internal error occurred: failed calling webhook \"", "\""),
+        (policy.as_str(), "'"),
+    ];
+    forms.into_iter().find_map(|(start, end)| {
+        let (name, _) = text.strip_prefix(start)?.split_once(end)?;
+        let is_name = name.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'.' | b'-'));
+        is_name.then(|| format!("{start}{name}{end}: {WITHHELD}"))
+    })
 }
 
 /// Replaces the values of a Secret's two states by words that say which of them differ.
@@ -140,15 +159,33 @@ mod tests {
 
     const DENIAL_AND_MORE: &str = r#"secrets "s" is forbidden: User "u" cannot patch resource "secrets" in API group "" in the namespace "n": hunter2"#;
 
+    const TERMINATING: &str = r#"secrets "s" is forbidden: unable to create new content in namespace n because it is being terminated"#;
+
     #[rstest]
     #[case::names(r#"namespaces "n" not found"#, r#"namespaces "n" not found"#)]
     #[case::rbac(DENIAL, DENIAL)]
     #[case::rbac_with_more(DENIAL_AND_MORE, DENIAL)]
+    #[case::terminating(TERMINATING, TERMINATING)]
     #[case::admission(r#"secrets "s" is forbidden: policy denied: hunter2"#, WITHHELD)]
+    #[case::no_webhook(r#"admission webhook "hunter 2" denied the request: hunter2"#, WITHHELD)]
     #[case::other(r#"Secret in version "v1" cannot be handled: hunter2"#, WITHHELD)]
     #[case::other_name(r#"secrets "hunter2" not found"#, WITHHELD)]
     fn security_server_texts_about_secrets_are_not_repeated(#[case] text: &str, #[case] expected: &str) {
         assert_eq!(said(text), expected);
+    }
+
+    #[rstest]
+    #[case::denied(r#"admission webhook "w.example.com" denied the request"#, ": hunter2")]
+    #[case::unreachable(
+        r#"Internal error occurred: failed calling webhook "w.example.com""#,
+        ": Post hunter2"
+    )]
+    #[case::policy(
+        r#"secrets "s" is forbidden: ValidatingAdmissionPolicy 'p-1'"#,
+        " with binding 'b' denied request: hunter2"
+    )]
+    fn who_refuses_a_secret_is_named(#[case] named: &str, #[case] reason: &str) {
+        assert_eq!(said(&format!("{named}{reason}")), format!("{named}: {WITHHELD}"));
     }
 
     #[test]
