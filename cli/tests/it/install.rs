@@ -63,7 +63,11 @@ async fn services_are_installed_checked_as_by_flux_and_taken_away() {
     // They are on their way out when the command ends; the API server takes some seconds for each, and more on a busy machine.
     let get = ["get", "customresourcedefinition", "--output", "name"];
     let gone = || async { plane.kubectl(&get).await.is_ok_and(|names| names.is_empty()).then_some(()) };
-    eventually("the CRDs to be gone", Duration::from_secs(240), gone).await.unwrap();
+    if let Err(late) = eventually("the CRDs to be gone", Duration::from_secs(240), gone).await {
+        let conditions = "jsonpath={range .items[*]}{.metadata.name}: {.status.conditions}{'\\n'}{end}";
+        let left = plane.kubectl(&["get", "customresourcedefinition", "--output", conditions]).await;
+        panic!("{late}: {left:?}");
+    }
     transcript.push_str(&weir.transcript(&["check"]).await);
     insta::assert_snapshot!(without_versions(&transcript, &plane));
 }

@@ -174,7 +174,8 @@ impl<K: Cached> Cache<K> {
     pub(crate) fn apply(&self, mut object: K) {
         trim(&mut object);
         let key = ObjectKey::of(&object);
-        let object = Arc::new(object);
+        // A decoded list has room for four at least; a copy takes what it needs, for as long as it is held.
+        let object = Arc::new(object.clone());
         let old = {
             let mut objects = self.inner.objects.write();
             if objects.get(&key).is_some_and(|known| !is_newer(&*object, &**known)) {
