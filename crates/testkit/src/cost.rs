@@ -49,6 +49,12 @@ impl Cost {
         self.wall.as_secs_f64() * 1000.0
     }
 
+    /// Returns milliseconds, milliseconds of the CPU and MiB as cells of a table in Markdown.
+    #[must_use]
+    pub fn cells(&self) -> String {
+        format!("{:.1} | {:.1} | {:.1}", self.millis(), self.cpu_seconds * 1000.0, self.mebibytes())
+    }
+
     /// Peak resident memory in MiB.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "a number for people")]

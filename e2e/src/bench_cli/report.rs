@@ -29,9 +29,9 @@ pub(super) fn section(all: &[Measured], lists_alone: Duration, options: &Options
     for Measured { line, weir, flux } in all {
         // The folder of the manifests has another name in each run.
         let line = line.split(" --path").next().unwrap_or_default();
-        let theirs = flux.as_ref().map_or_else(|| "– | – | –".to_owned(), cells);
+        let theirs = flux.as_ref().map_or_else(|| "– | – | –".to_owned(), Cost::cells);
         let ratios = flux.as_ref().map_or_else(String::new, |flux| ratios(weir, flux));
-        writeln!(text, "| `{line}` | {} | {theirs} | {ratios} |", cells(weir))?;
+        writeln!(text, "| `{line}` | {} | {theirs} | {ratios} |", weir.cells())?;
     }
     writeln!(
         text,
@@ -39,10 +39,6 @@ pub(super) fn section(all: &[Measured], lists_alone: Duration, options: &Options
         lists_alone.as_secs_f64() * 1000.0
     )?;
     Ok(text)
-}
-
-fn cells(cost: &Cost) -> String {
-    format!("{:.1} | {:.1} | {:.1}", cost.millis(), cost.cpu_seconds * 1000.0, cost.mebibytes())
 }
 
 fn ratios(weir: &Cost, flux: &Cost) -> String {

@@ -38,7 +38,7 @@ impl Report {
         self.comparisons.iter().fold(head.to_owned(), |mut text, Comparison { name, reference, weir }| {
             let faster = reference.millis() / weir.millis();
             let memory = 100.0 * weir.mebibytes() / reference.mebibytes();
-            let (theirs, ours) = (cells(reference), cells(weir));
+            let (theirs, ours) = (reference.cells(), weir.cells());
             let _infallible = writeln!(text, "| {name} | {theirs} | {ours} | {faster:.0}x | {memory:.0} % |");
             text
         })
@@ -49,7 +49,7 @@ impl Report {
         let head = "| resources | ms | CPU-ms | MiB | CPU-µs a resource |\n|---|---|---|---|---|\n";
         self.sizes.iter().fold(head.to_owned(), |mut text, (count, cost)| {
             let each = cost.cpu_seconds * 1e6 / *count as f64;
-            let _infallible = writeln!(text, "| {count} | {} | {each:.0} |", cells(cost));
+            let _infallible = writeln!(text, "| {count} | {} | {each:.0} |", cost.cells());
             text
         })
     }
@@ -57,14 +57,10 @@ impl Report {
     fn hostile_table(&self) -> String {
         let head = "| refused | ms | CPU-ms | MiB |\n|---|---|---|---|\n";
         self.hostile.iter().fold(head.to_owned(), |mut text, (name, cost)| {
-            let _infallible = writeln!(text, "| {name} | {} |", cells(cost));
+            let _infallible = writeln!(text, "| {name} | {} |", cost.cells());
             text
         })
     }
-}
-
-fn cells(cost: &Cost) -> String {
-    format!("{:.1} | {:.1} | {:.1}", cost.millis(), cost.cpu_seconds * 1000.0, cost.mebibytes())
 }
 
 /// Appends a section.
