@@ -13,17 +13,15 @@ use crate::objects::{Objects, id_of, library_id};
 /// Files that one commit may change.
 const MAX_EDITS: usize = 10_000;
 
-/// The name of an author or committer, with the time.
+/// The author of a commit, who commits it too, with the time.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Signature {
+pub struct Author {
     /// Name; may be empty.
     pub name: String,
     /// Address; may be empty.
     pub email: String,
     /// Seconds since 1970.
     pub time: i64,
-    /// Offset of the author's clock from UTC in minutes.
-    pub offset_minutes: i32,
 }
 
 /// A signer of commits: takes the bytes, returns an armoured signature or the reason of a failure.
@@ -37,10 +35,8 @@ pub struct CommitRequest<'a> {
     pub edits: Vec<(String, Vec<u8>)>,
     /// The message, used as it is.
     pub message: String,
-    /// Author.
-    pub author: Signature,
-    /// Committer.
-    pub committer: Signature,
+    /// Author and committer.
+    pub author: Author,
     /// Signs it, if it is to be signed.
     pub sign: Option<&'a Signer<'a>>,
 }
@@ -99,11 +95,10 @@ fn edited_tree<'a>(
 /// The bytes of a commit. Written here because the library refuses authors without a name, which other Git programs,
 /// Flux's among them, take.
 fn buffer(tree: Oid, request: &CommitRequest<'_>, signature: Option<&str>) -> Vec<u8> {
-    let CommitRequest { parent, author, committer, message, .. } = request;
+    let CommitRequest { parent, author, message, .. } = request;
     let parent = if parent.is_null() { String::new() } else { format!("parent {parent}\n") };
     let signature = signature.map(header).unwrap_or_default();
-    format!("tree {tree}\n{parent}author {author}\ncommitter {committer}\n{signature}\n{message}")
-        .into_bytes()
+    format!("tree {tree}\n{parent}author {author}\ncommitter {author}\n{signature}\n{message}").into_bytes()
 }
 
 /// Returns the header with a signature: a space is before each line but the first.
@@ -112,13 +107,10 @@ fn header(signature: &str) -> String {
 }
 
 /// As in the header of a commit; what would break the header is left out.
-impl fmt::Display for Signature {
+impl fmt::Display for Author {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { name, email, time, offset_minutes } = self;
-        let sign = if *offset_minutes < 0 { '-' } else { '+' };
-        let offset = offset_minutes.unsigned_abs();
-        let (hours, minutes) = (offset / 60, offset % 60);
-        write!(f, "{} <{}> {time} {sign}{hours:02}{minutes:02}", plain(name), plain(email))
+        let Self { name, email, time } = self;
+        write!(f, "{} <{}> {time} +0000", plain(name), plain(email))
     }
 }
 

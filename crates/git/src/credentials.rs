@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use percent_encoding::percent_decode_str;
 use secrecy::SecretString;
 use url::Url;
 
@@ -125,15 +126,7 @@ impl SecretData<'_> {
 
 /// User info of a URL without its percent escapes.
 fn decoded(part: &str) -> String {
-    let mut bytes = Vec::with_capacity(part.len());
-    let mut rest = part.as_bytes();
-    while let Some((first, tail)) = rest.split_first() {
-        let escape = tail.get(..2).filter(|_| *first == b'%');
-        let escaped = escape.and_then(|hex| u8::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok());
-        bytes.push(escaped.unwrap_or(*first));
-        rest = if escaped.is_some() { tail.get(2..).unwrap_or_default() } else { tail };
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
+    percent_decode_str(part).decode_utf8_lossy().into_owned()
 }
 
 #[cfg(test)]

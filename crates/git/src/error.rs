@@ -7,8 +7,8 @@ use secrecy::SecretString;
 use crate::conversation::error::ConversationError;
 use crate::known_hosts::KnownHostsError;
 use crate::ssh_key::IdentityError;
+use crate::submodule::PlaceError;
 use crate::submodule::modules::ModulesError;
-use crate::submodule::place_error::PlaceError;
 
 /// A failed Git operation. [`Error::clone_message`] gives the text for a condition.
 #[derive(Debug, thiserror::Error)]

@@ -46,7 +46,7 @@ pub use weir_http::{Profile, Proxy};
 
 pub use self::checkout::{Checkout, CommitInfo, GitFile, Limits, Reader, TreeKind, TreeNode};
 pub use self::client::{Git, GitConfig, STEPS};
-pub use self::commit::{CommitRequest, Signature, Signer};
+pub use self::commit::{Author, CommitRequest, Signer};
 pub use self::conversation::{Advertisement, Answer, ConversationError};
 pub use self::credentials::{AuthOptionError, Credentials, SshAgent, SshAuth};
 pub use self::error::{Error, SshError, without_password};

@@ -11,11 +11,10 @@ use crate::conversation::{Conversation, Reach, Request};
 use crate::error::Error;
 use crate::part::Part;
 use crate::store::Directory;
+use crate::submodule::MODULES_FILE;
 
 /// Blobs of one request: below a megabyte of ids, which proxies in front of servers let through.
 const MAX_BLOBS: usize = 16_384;
-/// Names the submodules; it is read whatever is wanted.
-const MODULES: &str = ".gitmodules";
 
 /// Downloads the wanted files of a tree that are not there.
 pub(crate) fn complete(
@@ -39,7 +38,7 @@ fn missing(directory: &Directory, tree: ObjectId, part: &Part) -> Result<Vec<Obj
     let present = reader.objects().presence()?;
     let mut missing = BTreeSet::new();
     reader.walk(tree, "", &|path| part.wants(path, true), |path, node| {
-        let is_wanted = node.kind != TreeKind::Submodule && (path == MODULES || part.wants(path, false));
+        let is_wanted = node.kind != TreeKind::Submodule && (path == MODULES_FILE || part.wants(path, false));
         if is_wanted && !present.has(node.id) {
             missing.insert(node.id);
         }

@@ -3,14 +3,12 @@
 
 pub(crate) mod modules;
 mod place;
-pub(crate) mod place_error;
 
 use gix_hash::ObjectId;
 use url::Url;
 
 pub use self::modules::{Module, ModulesError, parse_modules};
-pub use self::place::parse_url;
-pub use self::place_error::PlaceError;
+pub use self::place::{PlaceError, parse_url};
 use crate::checkout::{Checkout, TreeKind};
 use crate::client::Git;
 use crate::error::Error;
@@ -22,7 +20,8 @@ use crate::remote::Remote;
 const MAX_DEPTH: usize = 10;
 /// Submodules of one commit, theirs included. Each costs a connection.
 const MAX_SUBMODULES: usize = 200;
-const FILE: &str = ".gitmodules";
+/// Names the submodules of a commit; it is read whatever part is wanted.
+pub(crate) const MODULES_FILE: &str = ".gitmodules";
 
 /// A fetched submodule.
 #[derive(Debug, Clone)]
@@ -115,10 +114,10 @@ impl Level {
 
 fn links(checkout: &Checkout) -> Result<Vec<Link>, Error> {
     let (reader, root) = (checkout.reader()?, checkout.commit().tree);
-    let Some(file) = reader.find(root, FILE)? else { return Ok(Vec::new()) };
+    let Some(file) = reader.find(root, MODULES_FILE)? else { return Ok(Vec::new()) };
     // A link would be followed by others; nothing good comes of one here.
     if !matches!(file.kind, TreeKind::File { .. }) {
-        return Err(Error::Path { path: FILE.to_owned() });
+        return Err(Error::Path { path: MODULES_FILE.to_owned() });
     }
     let text = reader.blob(file.id)?;
     let mut links = Vec::new();

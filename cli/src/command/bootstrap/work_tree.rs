@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use weir_git::{Checkout, CommitRequest, Error as GitError, Lease, ObjectId, PushRequest, Signature, Signer};
+use weir_git::{Author, Checkout, CommitRequest, Error as GitError, Lease, ObjectId, PushRequest, Signer};
 use weir_kustomize::{FileSystem, RelPath};
 use weir_remote_bases::CommitTree;
 
@@ -111,17 +111,15 @@ impl WorkTree {
             appendix => format!("{subject}\n\n{appendix}"),
         };
         let now = Timestamp::now();
-        let author = Signature {
+        let author = Author {
             name: flags.author_name.clone(),
             email: flags.author_email.clone(),
             time: now.as_second(),
-            offset_minutes: 0,
         };
-        let committer = author.clone();
         let key = plan.signing_key.as_ref();
         let sign = key.map(|key| move |bytes: &[u8]| key.sign(bytes, now).map_err(|error| error.to_string()));
         let sign = sign.as_ref().map(|sign| sign as &Signer<'_>);
-        let request = CommitRequest { parent: self.head(), edits, message, author, committer, sign };
+        let request = CommitRequest { parent: self.head(), edits, message, author, sign };
         let failed = |error: GitError| Error::Bootstrap(format!("failed to commit: {error}"));
         let commit = self.checkout.commit_edits(request).map_err(failed)?;
         self.checkout = self.checkout.at(commit).map_err(failed)?;

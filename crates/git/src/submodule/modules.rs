@@ -80,7 +80,6 @@ fn position(modules: &mut Vec<Module>, name: &str) -> usize {
 }
 
 /// The name in `submodule "name"]`; nothing for another section, no section at all when it is malformed.
-#[allow(clippy::option_option)]
 fn section(header: &str) -> Option<Option<String>> {
     let Some((kind, rest)) = header.split_once('"') else {
         return header.contains(']').then_some(None);

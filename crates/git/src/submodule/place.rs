@@ -6,13 +6,29 @@ use std::collections::BTreeMap;
 
 use url::Url;
 
-use super::place_error::PlaceError;
 use crate::credentials::Credentials;
 use crate::remote::Remote;
 
 /// Bytes of a URL.
 const MAX_URL_BYTES: usize = 2048;
 const SCHEMES: [&str; 3] = ["http", "https", "ssh"];
+
+/// Errors in the URL that a commit or a kustomization names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum PlaceError {
+    /// Longer than any real one, or with characters that no URL has.
+    #[error("the URL is malformed")]
+    Malformed,
+    /// It would be taken for an option by other programs.
+    #[error("the URL or its host begins with a dash")]
+    Option,
+    /// A file, a command, or a protocol that is not spoken.
+    #[error("the URL is none of http, https and ssh")]
+    Scheme,
+    /// More `../` than the parent's URL has components.
+    #[error("the relative URL leads out of the host")]
+    Outside,
+}
 
 impl Remote {
     /// Returns the remote of the submodule at `path`, whose URL in a commit of this remote is `url`.

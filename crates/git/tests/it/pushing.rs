@@ -1,6 +1,6 @@
 //! Commits and pushes: nothing of anyone is lost.
 
-use weir_git::{Checkout, CommitRequest, Error, Lease, ObjectId, PushRequest, Remote, Signature};
+use weir_git::{Author, Checkout, CommitRequest, Error, Lease, ObjectId, PushRequest, Remote};
 use weir_testkit::{GitRepo, GitServer};
 
 use crate::{branch, fetched, git, remote};
@@ -20,8 +20,8 @@ async fn cloned() -> (GitServer, GitRepo, Remote, Checkout) {
     (server, repository, remote, checkout)
 }
 
-fn bot() -> Signature {
-    Signature { name: "bot".into(), email: "bot@example.com".into(), time: 1_700_000_000, offset_minutes: 0 }
+fn bot() -> Author {
+    Author { name: "bot".into(), email: "bot@example.com".into(), time: 1_700_000_000 }
 }
 
 fn edited(checkout: &Checkout, edits: &[(&str, &str)]) -> ObjectId {
@@ -32,7 +32,7 @@ fn request(checkout: &Checkout, edits: &[(&str, &str)]) -> CommitRequest<'static
     let edits = edits.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())).collect();
     let parent = checkout.commit().id;
     let message = "bump a".to_owned();
-    CommitRequest { parent, edits, message, author: bot(), committer: bot(), sign: None }
+    CommitRequest { parent, edits, message, author: bot(), sign: None }
 }
 
 fn to_main(commit: ObjectId, lease: Lease) -> PushRequest {
@@ -160,7 +160,6 @@ async fn signatures_go_into_the_commit() {
         edits: vec![("a".into(), b"a".to_vec())],
         message: "signed".into(),
         author: bot(),
-        committer: bot(),
         sign,
     };
     let signed = checkout.commit_edits(request(Some(&sign))).unwrap();
@@ -180,7 +179,6 @@ async fn paths_that_lead_out_of_the_tree() {
             edits: vec![(path.into(), Vec::new())],
             message: String::new(),
             author: bot(),
-            committer: bot(),
             sign: None,
         };
         assert!(matches!(checkout.commit_edits(request), Err(Error::Path { .. })), "{path}");

@@ -4,7 +4,7 @@ mod push;
 mod source;
 
 use jiff::Timestamp;
-use weir_git::{Checkout, CommitRequest, Error, Fetched, Lease, ObjectId, Signature, Signer};
+use weir_git::{Author, Checkout, CommitRequest, Error, Fetched, Lease, ObjectId, Signer};
 use weir_runtime::Failure;
 use weir_template::{Message, MessageData};
 
@@ -189,18 +189,13 @@ async fn commit(
     message: &str,
     now: Timestamp,
 ) -> Result<ObjectId, Failure> {
-    let author = Signature {
-        name: work.commit.name.clone(),
-        email: work.commit.email.clone(),
-        time: now.as_second(),
-        offset_minutes: 0,
-    };
+    let author =
+        Author { name: work.commit.name.clone(), email: work.commit.email.clone(), time: now.as_second() };
     let (checkout, message, key) = (checkout.clone(), message.to_owned(), work.commit.signing_key.clone());
     let made = blocking(move || {
         let sign = key.map(|key| move |bytes: &[u8]| key.sign(bytes, now).map_err(|error| error.to_string()));
-        let (committer, edits) = (author.clone(), edits.files);
         let sign = sign.as_ref().map(|sign| sign as &Signer<'_>);
-        checkout.commit_edits(CommitRequest { parent, edits, message, author, committer, sign })
+        checkout.commit_edits(CommitRequest { parent, edits: edits.files, message, author, sign })
     });
     made.await?.map_err(failure::update_source)
 }

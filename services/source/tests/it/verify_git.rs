@@ -2,7 +2,7 @@
 
 use kube::core::DynamicObject;
 use serde_json::{Value, json};
-use weir_git::{CommitRequest, Git, GitConfig, Lease, PushRequest, Remote, Signature};
+use weir_git::{Author, CommitRequest, Git, GitConfig, Lease, PushRequest, Remote};
 use weir_testkit::{GitRepo, GitServer, GpgHome, SshKey, condition, touch_requested_at};
 use weir_verify::git::{Choice, SigningKey};
 
@@ -280,15 +280,13 @@ async fn a_commit_that_weir_signed_is_accepted() {
     let (git, remote) =
         (Git::new(GitConfig::default()).unwrap(), Remote::new(server.url("app").parse().unwrap()));
     let checkout = git.clone_branch(&remote, "main").await.unwrap();
-    let author =
-        Signature { name: "bot".into(), email: DEV.into(), time: now.as_second(), offset_minutes: 0 };
+    let author = Author { name: "bot".into(), email: DEV.into(), time: now.as_second() };
     let sign = |bytes: &[u8]| key.sign(bytes, now).map_err(|error| error.to_string());
     let commit = checkout
         .commit_edits(CommitRequest {
             parent: checkout.commit().id,
             edits: vec![("a.yaml".into(), b"a: 2\n".to_vec())],
             message: "by a machine".into(),
-            committer: author.clone(),
             author,
             sign: Some(&sign),
         })
