@@ -95,6 +95,20 @@ pub trait Tree {
     }
 }
 
+/// Returns the entry at a path of a tree; `None` for the path is the root. Lists every directory on the way.
+///
+/// # Errors
+/// When the tree cannot be read.
+pub fn find(tree: &dyn Tree, path: Option<&RelPath>) -> io::Result<Option<TreeKind>> {
+    let Some(path) = path else { return Ok(Some(TreeKind::Directory)) };
+    let parent = path.parent();
+    if find(tree, parent.as_ref())? != Some(TreeKind::Directory) {
+        return Ok(None);
+    }
+    let entries = tree.list(parent.as_ref())?;
+    Ok(entries.into_iter().find(|entry| entry.name == path.file_name()).map(|entry| entry.kind))
+}
+
 /// Visits every entry of `tree` but the [`TreeKind::Other`] ones, depth first, the entries of each directory in the
 /// byte order of their names, a directory before what is in it.
 ///

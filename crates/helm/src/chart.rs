@@ -10,7 +10,7 @@ use std::io;
 use bytes::Bytes;
 use weir_artifact::{RelPath, RelPathError, Untar, UntarError};
 
-pub use self::source::{find, read};
+pub use self::source::read;
 use crate::Limits;
 use crate::metadata::{self, Dependency, Metadata, MetadataError, V1};
 use crate::values::ValuesError;

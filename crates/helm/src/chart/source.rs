@@ -1,27 +1,14 @@
 //! Charts in a tree of files, such as the artifact of a Git repository (SRC-CHT-11, SRC-CHT-12).
 
-use std::io::{self, Read};
+use std::io::Read;
 
 use bytes::Bytes;
+use weir_artifact::archive::find;
 use weir_artifact::{RelPath, Tree, TreeKind};
 
 use super::ignore::{IGNORE_FILE, Rules};
 use super::{Chart, ChartError, Files, VALUES_FILE, get, without_mark};
 use crate::{Limits, values};
-
-/// Returns the entry at a path of a tree; `None` for the path is the root.
-///
-/// # Errors
-/// When the tree cannot be read.
-pub fn find(tree: &dyn Tree, path: Option<&RelPath>) -> io::Result<Option<TreeKind>> {
-    let Some(path) = path else { return Ok(Some(TreeKind::Directory)) };
-    let parent = path.parent();
-    if find(tree, parent.as_ref())? != Some(TreeKind::Directory) {
-        return Ok(None);
-    }
-    let entries = tree.list(parent.as_ref())?;
-    Ok(entries.into_iter().find(|entry| entry.name == path.file_name()).map(|entry| entry.kind))
-}
 
 /// A file of a tree, if it has at most `limit` bytes. `None` when there is no such file.
 ///

@@ -4,7 +4,7 @@ use std::io;
 
 use weir_api::source::GitRepositorySpec;
 use weir_api::{Artifact, GitRepository};
-use weir_artifact::archive::Sink;
+use weir_artifact::archive::{Sink, find};
 use weir_artifact::{RelPath, Revision};
 use weir_git::{Checkout, Error, Fetched, Git, Remote, Submodule};
 
@@ -13,7 +13,7 @@ use super::decide::{self, Plan, SparsePath};
 use super::include::Include;
 use super::observe::Observed;
 use super::tree::CommitTree;
-use super::whole::{WholeTree, find};
+use super::whole::WholeTree;
 use crate::source::{Attempt, Failure, NEW_REVISION, Published, Success, pack_after, sparse};
 use crate::storage::NewArtifact;
 

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use weir_artifact::archive::OpenFile;
+use weir_artifact::archive::{OpenFile, find};
 use weir_artifact::{RelPath, RelPathError, Tree, TreeEntry, TreeKind};
 
 /// A tree with others put into it, of which later ones lie above earlier ones.
@@ -146,17 +146,6 @@ impl Graft {
             None => TreeEntry { name: below.to_owned(), kind: self.kind },
         })
     }
-}
-
-/// Returns the entry at a path of a tree; the root is a directory. Lists every directory on the way.
-pub(super) fn find(tree: &dyn Tree, path: Option<&RelPath>) -> io::Result<Option<TreeKind>> {
-    let Some(path) = path else { return Ok(Some(TreeKind::Directory)) };
-    let parent = path.parent();
-    if find(tree, parent.as_ref())? != Some(TreeKind::Directory) {
-        return Ok(None);
-    }
-    let entries = tree.list(parent.as_ref())?;
-    Ok(entries.into_iter().find(|entry| entry.name == path.file_name()).map(|entry| entry.kind))
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use url::Url;
 use weir_api::{Artifact, FluxObject, HelmRepository, SourceObject};
-use weir_artifact::{RelPath, TreeKind, Unpacked};
+use weir_artifact::{RelPath, TreeKind, Unpacked, archive};
 use weir_helm::dependency::{self, DependencyError, Origin};
 use weir_helm::index::{self, IndexError, Release};
 use weir_helm::repository::normalized;
@@ -217,7 +217,7 @@ fn local(
         let path = path.map(ToString::to_string).unwrap_or_default();
         refuse(&format!("failed to load chart from '/{path}' (reference '{}'): {error}", needed.repository))
     };
-    let chart = match weir_helm::chart::find(files, path).map_err(|error| refuse(&error))? {
+    let chart = match archive::find(files, path).map_err(|error| refuse(&error))? {
         Some(TreeKind::Directory) => {
             Chart::from_tree(files, path, limits).map_err(|error| load_failure(&error))?
         }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use weir_api::Artifact;
-use weir_artifact::{RelPath, TreeKind, Unpacked, Untar, UntarError};
+use weir_artifact::{RelPath, TreeKind, Unpacked, Untar, UntarError, archive};
 use weir_helm::chart::{self, CHART_FILE};
 use weir_helm::{Chart, ChartError, Limits, Metadata};
 use weir_runtime::ObjectKey;
@@ -88,7 +88,7 @@ impl HelmChartReconciler {
 fn find(files: &Unpacked, place: Option<&RelPath>, limits: &Limits) -> Result<Found, Failure> {
     let refuse = |error: &dyn Display| Step::Reference.failed(error);
     let shown = || place.map_or_else(|| ".".to_owned(), ToString::to_string);
-    match chart::find(files, place).map_err(|error| refuse(&error))? {
+    match archive::find(files, place).map_err(|error| refuse(&error))? {
         Some(TreeKind::Directory) => {
             let path = format!("{}/{CHART_FILE}", shown());
             let missing = || refuse(&ChartError::NoChartFile { path: path.clone() });
