@@ -49,7 +49,6 @@ mod selector;
 mod stop;
 mod target;
 mod transform;
-mod transformer;
 mod vars;
 
 pub use config::ConfigError;

@@ -20,7 +20,7 @@ use crate::resmap::ResMap;
 use crate::resource::Resource;
 use crate::schema::Schema;
 use crate::selector::{CompiledSelector, SelectorError};
-use crate::transformer::Transformer;
+use crate::transform::Transformer;
 use crate::{input, merge, quote};
 
 /// An entry of `patches`: either kind, found out from its text.

@@ -19,7 +19,7 @@ use crate::path::{self, Part};
 use crate::quote;
 use crate::resmap::ResMap;
 use crate::resource::Resource;
-use crate::transformer::Transformer;
+use crate::transform::Transformer;
 
 /// The field that is meant when none is named.
 const DEFAULT_FIELD: &str = "metadata.name";

@@ -29,8 +29,13 @@ use crate::patch::{Json6902Transformer, PatchTransformer, StrategicMergeTransfor
 use crate::replacement::ReplacementTransformer;
 use crate::resmap::ResMap;
 use crate::target::Target;
-use crate::transformer::Transformer;
 use crate::{patch, replacement};
+
+/// A change to all resources gathered so far.
+pub(crate) trait Transformer {
+    /// Makes the change.
+    fn apply(&self, build: &Build<'_>, resources: &mut ResMap) -> Result<(), Error>;
+}
 
 /// A configured transformer and what is recorded about it.
 pub(crate) struct Step {

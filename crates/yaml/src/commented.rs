@@ -88,13 +88,7 @@ pub fn read(source: &Arc<Source>, limits: &Limits) -> Result<Vec<Commented>, Yam
 }
 
 fn scalar(text: &str, style: ScalarStyle, is_missing: bool, tag: Option<Tag>) -> Scalar {
-    let style = match style {
-        ScalarStyle::Plain => Style::Plain,
-        ScalarStyle::SingleQuoted => Style::Single,
-        ScalarStyle::DoubleQuoted => Style::Double,
-        ScalarStyle::Literal => Style::Literal,
-        ScalarStyle::Folded => Style::Folded,
-    };
+    let style = Style::from(style);
     let tag = match (style, tag) {
         (Style::Plain, _) if is_missing => Tag::Null,
         (_, Some(Tag::Binary)) => Tag::Binary,

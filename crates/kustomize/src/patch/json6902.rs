@@ -13,7 +13,7 @@ use crate::loader::Loader;
 use crate::quote;
 use crate::resmap::ResMap;
 use crate::selector::CompiledSelector;
-use crate::transformer::Transformer;
+use crate::transform::Transformer;
 
 /// One entry of the field.
 pub(crate) struct Json6902Transformer {

@@ -12,7 +12,7 @@ use crate::loader::Loader;
 use crate::quote;
 use crate::resmap::ResMap;
 use crate::resource::Resource;
-use crate::transformer::Transformer;
+use crate::transform::Transformer;
 
 /// All patches of the field, in order.
 pub(crate) struct StrategicMergeTransformer {

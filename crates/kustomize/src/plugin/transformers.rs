@@ -15,11 +15,11 @@ use crate::patch::{Json6902Transformer, PatchTransformer, StrategicMergeTransfor
 use crate::replacement::ReplacementTransformer;
 use crate::resmap::ResMap;
 use crate::resource::Resource;
+use crate::transform::Transformer;
 use crate::transform::{
     Affix, AffixTransformer, AnnotationsTransformer, ImageTagTransformer, LabelTransformer,
     NamespaceTransformer, ReplicaCountTransformer, SubjectMode, ValueAddTransformer,
 };
-use crate::transformer::Transformer;
 use crate::{Error, hash};
 
 #[derive(Debug, Default)]

@@ -11,7 +11,7 @@ use crate::id::Gvk;
 use crate::resmap::ResMap;
 use crate::resource::Resource;
 use crate::schema::Schema;
-use crate::transformer::Transformer;
+use crate::transform::Transformer;
 
 /// The text put before or behind a name.
 #[derive(Debug, Clone)]

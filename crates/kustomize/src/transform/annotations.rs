@@ -7,7 +7,7 @@ use crate::Error;
 use crate::build::Build;
 use crate::fieldspec::{CompiledSpecs, FieldSpec};
 use crate::resmap::ResMap;
-use crate::transformer::Transformer;
+use crate::transform::Transformer;
 
 /// Sets annotations in every field that the specs name.
 pub(crate) struct AnnotationsTransformer {

@@ -9,7 +9,7 @@ use crate::build::Build;
 use crate::fieldspec::{CompiledSpecs, Creation, FieldSpec, set_scalar};
 use crate::kustomization::Image;
 use crate::resmap::ResMap;
-use crate::transformer::Transformer;
+use crate::transform::Transformer;
 
 /// Replaces name, tag or digest of an image.
 pub(crate) struct ImageTagTransformer {

@@ -9,7 +9,7 @@ use crate::Error;
 use crate::build::Build;
 use crate::fieldspec::{CompiledSpecs, Creation, FieldSpec, set_string_entry};
 use crate::resmap::ResMap;
-use crate::transformer::Transformer;
+use crate::transform::Transformer;
 
 /// Sets labels in every field that the specs name.
 pub(crate) struct LabelTransformer {

@@ -11,7 +11,7 @@ use crate::fieldspec::{CompiledSpecs, Creation, FieldSpec, set_scalar};
 use crate::resmap::ResMap;
 use crate::resource::Resource;
 use crate::schema::Schema;
-use crate::transformer::Transformer;
+use crate::transform::Transformer;
 
 const OWN_NAMESPACE: &str = "metadata/namespace";
 const OWN_NAME: &str = "metadata/name";

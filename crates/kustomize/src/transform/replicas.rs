@@ -7,7 +7,7 @@ use crate::build::Build;
 use crate::fieldspec::{CompiledSpecs, Creation, FieldSpec, set_scalar};
 use crate::kustomization::Replica;
 use crate::resmap::ResMap;
-use crate::transformer::Transformer;
+use crate::transform::Transformer;
 
 /// Sets the number of replicas of a workload, found by any name it has or had.
 pub(crate) struct ReplicaCountTransformer {

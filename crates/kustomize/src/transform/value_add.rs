@@ -14,7 +14,7 @@ use crate::path;
 use crate::plugin::error::PluginError;
 use crate::resmap::ResMap;
 use crate::selector::CompiledSelector;
-use crate::transformer::Transformer;
+use crate::transform::Transformer;
 
 const OWN_NAMESPACE: &str = "metadata/namespace";
 

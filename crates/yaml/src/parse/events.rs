@@ -116,13 +116,7 @@ impl Reader<'_> {
         let range = span.byte_range().unwrap_or(0..0);
         // A `!` alone has no meaning for the reference.
         let tag = tag.filter(|tag| tag.parts() != ("", "!"));
-        let style = match style {
-            ScalarStyle::Plain => Style::Plain,
-            ScalarStyle::SingleQuoted => Style::Single,
-            ScalarStyle::DoubleQuoted => Style::Double,
-            ScalarStyle::Literal => Style::Literal,
-            ScalarStyle::Folded => Style::Folded,
-        };
+        let style = Style::from(style);
         // A missing value is reported as `~` with an empty span.
         if style == Style::Plain && range.is_empty() {
             let tag = tag.map_or(Tag::Null, explicit_tag);
@@ -222,6 +216,18 @@ pub(super) fn syntax(error: &ScanError, source: &Source, base: usize, limits: &L
     match error.kind() {
         granit_parser::ErrorKind::RecursionLimitExceeded => YamlError::TooDeep { line, limit: limits.depth },
         _ => YamlError::Syntax { line, problem: words::problem(error) },
+    }
+}
+
+impl From<ScalarStyle> for Style {
+    fn from(style: ScalarStyle) -> Self {
+        match style {
+            ScalarStyle::Plain => Self::Plain,
+            ScalarStyle::SingleQuoted => Self::Single,
+            ScalarStyle::DoubleQuoted => Self::Double,
+            ScalarStyle::Literal => Self::Literal,
+            ScalarStyle::Folded => Self::Folded,
+        }
     }
 }
 
