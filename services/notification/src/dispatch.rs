@@ -19,8 +19,7 @@ use weir_runtime::{Cache, EventDraft, EventSink, ObjectKey};
 use self::fairness::{Fairness, MAX_WAITING_PER_PROVIDER};
 use self::guard::{Policy, Verdict};
 use crate::delivery::{DeliveryError, Sender, mask};
-use crate::event::metadata::{self, AlertMetadata};
-use crate::event::{Event, ObjectReference};
+use crate::event::{Event, ObjectReference, metadata};
 use crate::metrics::DeliveryMetrics;
 use crate::outbox::{Entry, Outbox, Room, Target};
 use crate::provider::login::log_in;
@@ -200,8 +199,7 @@ impl Dispatcher {
     /// The event as it is sent: with the metadata of the Alert, without prefixes (NTF-33).
     fn outgoing(&self, alert: &Alert, event: &Event) -> Event {
         let summary = alert.spec.summary.as_deref().unwrap_or_default();
-        let added = AlertMetadata { event_metadata: Some(&alert.spec.event_metadata), summary };
-        let combined = metadata::combine(event, added);
+        let combined = metadata::combine(event, &alert.spec.event_metadata, summary);
         if !summary.is_empty() {
             tracing::warn!(alert = %ObjectKey::of(alert), "the alert uses the deprecated field spec.summary, use spec.eventMetadata");
         }

@@ -66,8 +66,7 @@ fuzz_target!(|body: &[u8]| {
     let _key = dedupe::key(&event);
     metadata::drop_token(&mut event);
     let alert = BTreeMap::from([("revision".to_owned(), "x".to_owned())]);
-    let added = metadata::AlertMetadata { event_metadata: Some(&alert), summary: "a summary" };
-    event.metadata = metadata::combine(&event, added).metadata;
+    event.metadata = metadata::combine(&event, &alert, "a summary").metadata;
     for (provider_type, address) in PROVIDERS {
         let notifier = build(&settings(provider_type, address))
             .unwrap_or_else(|error| panic!("{provider_type}: {error}"));

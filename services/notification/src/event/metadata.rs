@@ -59,15 +59,6 @@ fn own_prefix(event: &Event) -> String {
     format!("{}/", event.involved_object.group())
 }
 
-/// The metadata that an Alert adds to each event.
-#[derive(Debug, Default, Clone, Copy)]
-pub struct AlertMetadata<'a> {
-    /// `.spec.eventMetadata`
-    pub event_metadata: Option<&'a BTreeMap<String, String>>,
-    /// `.spec.summary`, empty when not set
-    pub summary: &'a str,
-}
-
 /// Metadata without prefixes, and the keys that had more than one source, with the names of these sources.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Combined {
@@ -77,17 +68,16 @@ pub struct Combined {
     pub conflicts: BTreeMap<String, String>,
 }
 
-/// Joins the four sources; the later one wins (NTF-31, NTF-32).
-pub fn combine(event: &Event, alert: AlertMetadata<'_>) -> Combined {
+/// Joins the four sources; the later one wins (NTF-31, NTF-32). An Alert's `summary` is empty when it is not set.
+pub fn combine(event: &Event, event_metadata: &BTreeMap<String, String>, summary: &str) -> Combined {
     let own = own_prefix(event);
     let under = |prefix: &str| -> Vec<(String, String)> {
         let strip =
             |(key, value): (&String, &String)| Some((key.strip_prefix(prefix)?.to_owned(), value.clone()));
         event.metadata.iter().filter_map(strip).collect()
     };
-    let from_alert =
-        alert.event_metadata.into_iter().flatten().map(|(k, v)| (k.clone(), v.clone())).collect();
-    let summary = match alert.summary {
+    let from_alert = event_metadata.clone().into_iter().collect();
+    let summary = match summary {
         "" => Vec::new(),
         text => vec![(SUMMARY.to_owned(), text.to_owned())],
     };

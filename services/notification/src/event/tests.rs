@@ -86,8 +86,7 @@ fn metadata_of_the_controller_wins_and_conflicts_are_named() {
         .into_iter()
         .map(|(k, v)| (k.to_owned(), v.to_owned()))
         .collect();
-    let combined =
-        metadata::combine(&event, metadata::AlertMetadata { event_metadata: Some(&added), summary: "spec" });
+    let combined = metadata::combine(&event, &added, "spec");
     insta::assert_debug_snapshot!(combined, @r#"
     Combined {
         metadata: {

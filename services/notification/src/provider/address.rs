@@ -24,11 +24,7 @@ pub fn parse(raw: &str) -> Result<Url, String> {
     if raw.starts_with(':') {
         return fail("missing protocol scheme");
     }
-    let has_scheme = raw.split_once(':').is_some_and(|(scheme, _)| {
-        scheme.starts_with(|c: char| c.is_ascii_alphabetic())
-            && scheme.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
-    });
-    if !has_scheme {
+    if go_url::scheme(raw).is_empty() {
         return fail("invalid URI for request");
     }
     match go_url::parse(raw) {
