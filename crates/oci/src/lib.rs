@@ -17,7 +17,7 @@ pub use weir_http::{Profile, Proxy};
 pub use self::access::Challenge;
 pub use self::error::Error;
 pub use self::manifest::{Descriptor, Manifest};
-pub use self::reference::{Reference, ReferenceError};
+pub use self::reference::{Reference, ReferenceError, is_tag};
 pub use self::registry::{
     Attachment, Blob, MAX_TAGS, Referrer, Registries, Registry, RegistryOptions, next_page,
 };

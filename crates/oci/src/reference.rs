@@ -107,7 +107,8 @@ impl fmt::Display for Reference {
 }
 
 /// Returns true when a text is a tag. The path `manifests/..` would be another one.
-pub(crate) fn is_tag(text: &str) -> bool {
+#[must_use]
+pub fn is_tag(text: &str) -> bool {
     (1..=MAX_TAG).contains(&text.len())
         && text.chars().all(|character| TAG_CHARACTERS.contains(character))
         && !matches!(text, "." | "..")

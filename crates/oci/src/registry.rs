@@ -11,7 +11,7 @@ mod tags;
 
 use std::time::Duration;
 
-use reqwest::{Client, Method, Response, header};
+use reqwest::{Client, Method, Response};
 use secrecy::SecretString;
 use tokio::time::Instant;
 use url::Url;
@@ -312,8 +312,4 @@ fn mismatch(url: &Url, expected: &Digest, actual: &Digest) -> Error {
 
 fn too_large(what: &'static str, url: &Url, limit: u64) -> Error {
     Error::TooLarge { what, url: shown(url), limit }
-}
-
-fn accept(request: reqwest::RequestBuilder) -> reqwest::RequestBuilder {
-    request.header(header::ACCEPT, ACCEPT)
 }

@@ -1,9 +1,6 @@
 //! Names of images as users write them (IR-3 to IR-6).
 
-use weir_oci::Repository;
-
-/// Longest tag; registries take no longer ones.
-const MAX_TAG: usize = 128;
+use weir_oci::{Reference, Repository};
 
 /// Errors in a name that keep it from being scanned. Texts are Flux's.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -24,41 +21,14 @@ pub(crate) fn parse(image: &str) -> Result<Repository, ImageNameError> {
     if let Some((scheme, _)) = image.split_once("://") {
         return Err(ImageNameError::Scheme { image: image.to_owned(), scheme: scheme.to_owned() });
     }
-    let unparseable = || ImageNameError::Unparseable(image.to_owned());
-    let (tagged, digest) = image.split_once('@').map_or((image, None), |(name, hash)| (name, Some(hash)));
-    let (name, tag) = split_tag(tagged);
-    let repository = Repository::parse(name).map_err(|_| unparseable())?;
-    if tag.is_some_and(|tag| !is_tag(tag)) || digest.is_some_and(|digest| !is_digest(digest)) {
-        return Err(unparseable());
-    }
-    if tag.is_none() && digest.is_none() {
+    if let Ok(repository) = Repository::parse(image) {
         return Ok(repository);
     }
+    let reference = Reference::from_url(&format!("oci://{image}"));
+    let reference = reference.map_err(|_| ImageNameError::Unparseable(image.to_owned()))?;
     // Up to the next colon, which may be that of the digest, as Flux has it.
-    let rest = image.strip_prefix(repository.host()).unwrap_or(image).split(':').nth(1);
+    let rest = image.strip_prefix(reference.repository().host()).unwrap_or(image).split(':').nth(1);
     Err(ImageNameError::Tag { image: image.to_owned(), rest: rest.unwrap_or_default().to_owned() })
-}
-
-/// Returns true when a registry may list this as a tag.
-pub(crate) fn is_tag(text: &str) -> bool {
-    let is_character = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
-    !text.is_empty() && text.len() <= MAX_TAG && text.bytes().all(is_character)
-}
-
-/// Splits off a tag; a colon before the last slash belongs to the registry's port.
-fn split_tag(name: &str) -> (&str, Option<&str>) {
-    let last = name.rfind('/').map_or(0, |slash| slash + 1);
-    match name.get(last..).and_then(|last| last.split_once(':')) {
-        Some((_, tag)) => {
-            (name.strip_suffix(tag).and_then(|rest| rest.strip_suffix(':')).unwrap_or(name), Some(tag))
-        }
-        None => (name, None),
-    }
-}
-
-fn is_digest(text: &str) -> bool {
-    let hex = text.strip_prefix("sha256:");
-    hex.is_some_and(|hex| hex.len() == 64 && hex.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
 #[cfg(test)]

@@ -64,11 +64,11 @@ impl Reconciler for Scanner {
     async fn finalize(&self, run: Run<ImageRepository>) -> Finalized<ImageRepository> {
         self.accesses.forget(&run.key);
         self.visited.remove(&run.key);
-        let (store, key) = (self.store.clone(), run.key.clone());
-        match tokio::task::spawn_blocking(move || store.remove(&key)).await {
-            Ok(Ok(())) => Finalized::Done { events: Vec::new() },
-            failed => {
-                tracing::warn!(key = %run.key, ?failed, "tags not removed yet");
+        let key = run.key.clone();
+        match self.store.blocking(move |store| store.remove(&key)).await {
+            Ok(()) => Finalized::Done { events: Vec::new() },
+            Err(error) => {
+                tracing::warn!(key = %run.key, %error, "tags not removed yet");
                 Finalized::Retry { object: None, events: Vec::new() }
             }
         }

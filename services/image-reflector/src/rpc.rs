@@ -48,9 +48,7 @@ impl reflector_server::Reflector for Rpc {
         let found = self.repositories.get(&key);
         let repository =
             found.ok_or_else(|| Status::not_found(format!("ImageRepository '{key}' not found")))?;
-        let store = self.store.clone();
-        let tags = tokio::task::spawn_blocking(move || store.read_within(&key, MAX_LIST)).await;
-        let tags = tags.map_err(|error| Status::internal(error.to_string()))?;
+        let tags = self.store.blocking(move |store| store.read_within(&key, MAX_LIST)).await;
         let tags = tags.map_err(|error| Status::internal(error.to_string()))?;
         let too_many = || Status::resource_exhausted("the repository has more tags than one answer takes");
         let tags = tags.ok_or_else(too_many)?;

@@ -129,13 +129,11 @@ async fn collect_garbage(store: TagStore, repositories: Cache<ImageRepository>, 
     loop {
         #[expect(clippy::disallowed_methods, reason = "the garbage collector is no run")]
         tokio::time::sleep(interval).await;
-        let (store, repositories) = (store.clone(), repositories.clone());
+        let repositories = repositories.clone();
         let collected =
-            tokio::task::spawn_blocking(move || store.collect_garbage(|key| repositories.get(key).is_some()));
-        match collected.await {
-            Ok(Ok(())) => {}
-            Ok(Err(error)) => tracing::warn!(%error, "tag database not cleaned up"),
-            Err(error) => tracing::warn!(%error, "tag database not cleaned up"),
+            store.blocking(move |store| store.collect_garbage(|key| repositories.get(key).is_some()));
+        if let Err(error) = collected.await {
+            tracing::warn!(%error, "tag database not cleaned up");
         }
     }
 }

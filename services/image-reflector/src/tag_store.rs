@@ -2,7 +2,7 @@
 //!
 //! `<root>/imagerepository/<namespace>/<name>/tags.txt`, one tag a line in descending order; longer lists are
 //! gzipped as `tags.txt.gz`. Files are written beside their place and renamed, so that a reader sees the old list or
-//! the new one. All paths go through a directory handle that cannot be left. Every method blocks.
+//! the new one. All paths go through a directory handle that cannot be left. Every method but [`TagStore::blocking`] blocks.
 
 mod version;
 
@@ -16,6 +16,7 @@ use cap_std::{
 };
 use flate2::{Compression, read::MultiGzDecoder, write::GzEncoder};
 use sha2::{Digest, Sha256};
+use tokio::task::JoinError;
 use weir_runtime::ObjectKey;
 
 /// Largest list read back, in bytes: [`weir_oci::MAX_TAGS`] of the longest tags (IR-18).
@@ -48,6 +49,9 @@ pub(crate) enum TagStoreError {
     /// The folders could not be listed.
     #[error("failed to list stored repositories: {source}")]
     List { source: io::Error },
+    /// The work was lost, because the service stops.
+    #[error("work on stored tags was given up: {0}")]
+    Lost(#[from] JoinError),
 }
 
 /// Lists of tags by repository; clones share the folder.
@@ -78,6 +82,15 @@ impl TagStore {
         root.create_dir_all(KIND).map_err(failed)?;
         let root = root.open_dir(KIND).map_err(failed)?;
         Ok(Self { root: Arc::new(root), threshold })
+    }
+
+    /// Works with the store off the reactor.
+    pub(crate) async fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Self) -> Result<T, TagStoreError> + Send + 'static,
+    ) -> Result<T, TagStoreError> {
+        let store = self.clone();
+        tokio::task::spawn_blocking(move || work(&store)).await?
     }
 
     /// The tags of a repository, none if nothing is stored.

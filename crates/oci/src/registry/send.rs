@@ -6,7 +6,7 @@ use bytes::Bytes;
 use reqwest::{Method, Response, StatusCode, header};
 use url::Url;
 
-use super::{Registry, accept};
+use super::{ACCEPT, Registry};
 use crate::error::Error;
 
 /// Waits between the tries of one request: nearly none where just a connection broke, then as long as it takes to reload
@@ -102,7 +102,7 @@ impl Registry {
     ) -> Result<Answer, Error> {
         let (endpoint, pass) = self.way().await?;
         let url = locate(&endpoint.base);
-        let mut request = accept(self.client.request(method.clone(), url.clone()));
+        let mut request = self.client.request(method.clone(), url.clone()).header(header::ACCEPT, ACCEPT);
         // The pass is for this registry, wherever the request goes.
         if url.origin() == endpoint.base.origin() {
             request = pass.apply(request);

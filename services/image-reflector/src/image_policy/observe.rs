@@ -1,5 +1,6 @@
 //! Reads what a selection depends on.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Namespace;
@@ -16,7 +17,7 @@ pub(super) struct Observed {
     /// True when this service scans the repository, and has not visited it yet.
     pub(super) is_to_be_visited: bool,
     /// Labels of the policy's namespace, read only when they matter; or why they are not known.
-    pub(super) namespace_labels: Result<std::collections::BTreeMap<String, String>, String>,
+    pub(super) namespace_labels: Result<BTreeMap<String, String>, String>,
     /// Tags of the repository, or why they are not known.
     pub(super) tags: Result<Vec<String>, String>,
     /// True when the run waited for tags already.
@@ -38,21 +39,14 @@ impl Selector {
             Ok(Default::default())
         };
         let is_to_be_visited = self.scanned.get(&key).is_some() && !self.visited.has(&key);
-        let store = self.store.clone();
-        let tags = match tokio::task::spawn_blocking(move || store.read(&key)).await {
-            Ok(Ok(tags)) => Ok(tags),
-            Ok(Err(error)) => Err(error.to_string()),
-            Err(error) => Err(error.to_string()),
-        };
+        let tags = self.store.blocking(move |store| store.read(&key)).await;
+        let tags = tags.map_err(|error| error.to_string());
         let has_waited = run.caused_by(Cause::Timer) || run.caused_by(Cause::Retry);
         let settings = self.settings;
         Observed { policy, repository, is_to_be_visited, namespace_labels, tags, has_waited, settings }
     }
 
-    async fn namespace_labels(
-        &self,
-        name: &str,
-    ) -> Result<std::collections::BTreeMap<String, String>, String> {
+    async fn namespace_labels(&self, name: &str) -> Result<BTreeMap<String, String>, String> {
         let api: Api<Namespace> = Api::all(self.client.clone());
         let namespace = api.get(name).await.map_err(|error| error.to_string())?;
         Ok(namespace.metadata.labels.unwrap_or_default())

@@ -2,15 +2,12 @@
 
 use regex::Regex;
 use tokio_util::sync::CancellationToken;
-use weir_oci::MAX_TAGS;
+use weir_oci::{MAX_TAGS, is_tag};
 use weir_policy::go_regex::{self, GoRegexError};
 use weir_runtime::ObjectKey;
 
 use super::{Scanner, decide::Scan};
-use crate::{
-    image_name::is_tag,
-    tag_store::{TagStoreError, revision},
-};
+use crate::tag_store::{TagStoreError, revision};
 
 /// Tags shown in the status.
 const SHOWN: usize = 10;
@@ -39,9 +36,6 @@ pub(super) enum ScanError {
     /// Something newer is about to run.
     #[error("scan was superseded")]
     Superseded,
-    /// The work was lost, because the service stops.
-    #[error("scan was given up: {0}")]
-    Lost(#[from] tokio::task::JoinError),
 }
 
 impl Scanner {
@@ -56,14 +50,14 @@ impl Scanner {
         let mut registry = self.registries.open(&scan.repository, scan.options.clone())?;
         let tags = cancel.run_until_cancelled(registry.tags(MAX_TAGS)).await;
         let tags = tags.ok_or(ScanError::Superseded)??;
-        let (store, key) = (self.store.clone(), key.clone());
-        let stored = tokio::task::spawn_blocking(move || {
+        let key = key.clone();
+        let stored = self.store.blocking(move |store| {
             let tags = kept(tags, &exclusions);
             store.write(&key, &tags)?;
             let latest = tags.iter().take(SHOWN).cloned().collect();
             Ok(Found { count: tags.len(), revision: revision(&tags), latest })
         });
-        stored.await?
+        Ok(stored.await?)
     }
 }
 

@@ -34,13 +34,8 @@ impl Scanner {
             // Without a name no login is needed.
             Err(_) => Ok(RegistryOptions::default()),
         };
-        let (store, key) = (self.store.clone(), run.key.clone());
-        let stored = tokio::task::spawn_blocking(move || store.has_tags(&key)).await;
-        let has_tags = match stored {
-            Ok(Ok(has_tags)) => Ok(has_tags),
-            Ok(Err(error)) => Err(error.to_string()),
-            Err(error) => Err(error.to_string()),
-        };
+        let key = run.key.clone();
+        let has_tags = self.store.blocking(move |store| store.has_tags(&key)).await;
         Observed {
             is_requested: run.is_requested(),
             workload_identity: self.workload_identity,
@@ -48,7 +43,7 @@ impl Scanner {
             object,
             name,
             options,
-            has_tags,
+            has_tags: has_tags.map_err(|error| error.to_string()),
         }
     }
 }
