@@ -1,9 +1,9 @@
 //! The policies that an automation uses, and the images that they select (IU-3, IU-4).
 
 use std::collections::BTreeMap;
-use std::ops::RangeInclusive;
 
 use weir_api::{ImagePolicy, ImageUpdateAutomation, image::ImageRef};
+use weir_oci::{Reference, is_tag};
 use weir_runtime::{Cache, ObjectKey};
 use weir_setters::{Image, PolicyName, Setters};
 
@@ -60,25 +60,9 @@ pub(crate) fn setters(namespace: &str, selected: &Selected) -> Result<Setters, S
     Ok(setters)
 }
 
-/// Returns true for the name of a repository, with its registry if that is one, a tag, and a digest if there is one (IR-5).
+/// Returns true for an image with a tag, and a digest if there is one (IR-5).
 fn is_reference(latest: &ImageRef) -> bool {
-    let has = |text: &str, lengths: RangeInclusive<usize>, is_allowed: fn(u8) -> bool| {
-        lengths.contains(&text.len()) && text.bytes().all(is_allowed)
-    };
-    let (registry, repository) = match latest.name.split_once('/') {
-        Some((host, path)) if host.contains(['.', ':']) => (host, path),
-        _ => ("", latest.name.as_str()),
-    };
-    let is_digest = |digest: &str| {
-        let hex = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
-        digest.strip_prefix("sha256:").is_some_and(|digits| has(digits, 64..=64, hex))
-    };
-    has(registry, 0..=255, |byte| byte.is_ascii_alphanumeric() || b"_-.:".contains(&byte))
-        && has(repository, 2..=255, |byte| {
-            byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"_-./".contains(&byte)
-        })
-        && has(&latest.tag, 1..=128, |byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte))
-        && (latest.digest.is_empty() || is_digest(&latest.digest))
+    is_tag(&latest.tag) && Reference::from_url(&format!("oci://{latest}")).is_ok()
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! Applies setters to the files of a commit (ST-1 to ST-6).
 
 mod links;
-mod path;
 
 use std::collections::BTreeMap;
 
@@ -9,7 +8,6 @@ use weir_git::{Checkout, GitFile, ObjectId, TreeKind};
 use weir_setters::{MAX_FILE_SIZE, Setters, Update, edit, is_candidate};
 
 use self::links::{Files, Outside};
-use self::path::relative;
 
 /// New contents of files, and what changed in them.
 #[derive(Debug, Default)]
@@ -90,4 +88,27 @@ fn candidates<R: Fn(ObjectId) -> Result<Vec<u8>, weir_git::Error>>(
         }
     }
     Ok(found)
+}
+
+/// The path as results show it: from the base, or the base name if the base is the file itself (ST-19).
+fn relative<'p>(base: &str, path: &'p str) -> &'p str {
+    match path.strip_prefix(base) {
+        Some("") => path.rsplit('/').next().unwrap_or(path),
+        Some(rest) if base.is_empty() || rest.starts_with('/') => rest.trim_start_matches('/'),
+        _ => path,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    #[rstest]
+    #[case("", "a/b.yaml", "a/b.yaml")]
+    #[case("a", "a/b.yaml", "b.yaml")]
+    #[case("a/b.yaml", "a/b.yaml", "b.yaml")]
+    #[case::behind_a_link("a", "ab/c.yaml", "ab/c.yaml")]
+    fn results_are_relative(#[case] base: &str, #[case] path: &str, #[case] relative: &str) {
+        assert_eq!(super::relative(base, path), relative);
+    }
 }

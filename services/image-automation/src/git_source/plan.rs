@@ -81,6 +81,11 @@ impl GitPlan {
         branch_name(&self.push_branch)
     }
 
+    /// The full name of what is checked out, if it is a reference that commits can go to.
+    pub(crate) fn checkout_ref(&self) -> Option<String> {
+        full_name(&self.checkout)
+    }
+
     /// Returns true when the commit of the checkout alone shows that the remote has moved (IU-6).
     pub(crate) fn can_compare(&self) -> bool {
         matches!(self.checkout, Reference::Branch(_) | Reference::Tag(_))
@@ -107,7 +112,6 @@ fn branch_name(branch: &str) -> String {
     format!("refs/heads/{branch}")
 }
 
-/// The full name of what is checked out, if it is a reference that commits can go to.
 fn full_name(reference: &Reference) -> Option<String> {
     match reference {
         Reference::Branch(branch) => Some(branch_name(branch)),

@@ -127,12 +127,7 @@ fn source_of(work: &Work, refspec: &Refspec, checkout: &Checkout, commit: Object
     if refspec.source == "HEAD" || refspec.source == work.git.push_ref() {
         return Some(commit);
     }
-    let branch = match &work.git.checkout {
-        weir_git::Reference::Branch(branch) => format!("refs/heads/{branch}"),
-        weir_git::Reference::Name(name) => name.clone(),
-        _ => return None,
-    };
-    (branch == refspec.source).then_some(checkout.commit().id)
+    (work.git.checkout_ref()? == refspec.source).then_some(checkout.commit().id)
 }
 
 /// The remote without the run's end: pushes that have begun go on when the run is superseded, so that their answers are recorded.
