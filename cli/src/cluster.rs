@@ -184,23 +184,17 @@ impl Cluster {
         object: &Value,
     ) -> Result<bool, Error> {
         let api = self.api(kind, false);
-        let Some(mut found) =
-            self.in_time(api.get_opt(name)).await?.map_err(|error| Error::api(kind, error))?
-        else {
-            let new: DynamicObject = serde_json::from_value(object.clone()).map_err(std::io::Error::from)?;
-            let params =
-                PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };
-            let made = self.in_time(api.create(&params, &new)).await?;
-            return made.map(|_| true).map_err(|error| Error::api(kind, error));
-        };
+        let params = PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };
         let wanted: DynamicObject = serde_json::from_value(object.clone()).map_err(std::io::Error::from)?;
+        let failed = |error| Error::api(kind, error);
+        let Some(mut found) = self.in_time(api.get_opt(name)).await?.map_err(failed)? else {
+            return self.in_time(api.create(&params, &wanted)).await?.map(|_| true).map_err(failed);
+        };
         found.metadata.labels = wanted.metadata.labels;
         if let (Some(data), Some(spec)) = (found.data.as_object_mut(), wanted.data.get("spec")) {
             data.insert("spec".to_owned(), spec.clone());
         }
-        let params = PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };
-        let updated = self.in_time(api.replace(name, &params, &found)).await?;
-        updated.map(|_| false).map_err(|error| Error::api(kind, error))
+        self.in_time(api.replace(name, &params, &found)).await?.map(|_| false).map_err(failed)
     }
 
     /// Deletes an object; does not wait until it is gone.

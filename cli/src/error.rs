@@ -227,9 +227,6 @@ pub(crate) enum Error {
     /// A new object is ready and has no artifact (CLI-CRE).
     #[error("{0}")]
     NoArtifact(String),
-    /// The flags of `weir run` do not fit together.
-    #[error("{0}")]
-    RunFlags(String),
     /// stdout is gone or full.
     #[error("cannot write the output: {0}")]
     Output(#[from] std::io::Error),

@@ -130,8 +130,7 @@ impl Run {
         let layout = Layout::new(&self.runtime, events_addr, storage_path.as_deref(), state_dir.as_deref())?;
         let start = |member: &member::Member| {
             let arguments = member.arguments(&self.matches, &layout);
-            let program =
-                (member.program)(arguments).map_err(|refused| Error::RunFlags(refused.to_string()))?;
+            let program = (member.program)(arguments).map_err(|refused| Error::Flags(refused.to_string()))?;
             Ok(program.into_entry())
         };
         let services = MEMBERS.iter().map(start).collect::<Result<_, Error>>()?;

@@ -9,6 +9,7 @@ use weir_runtime::args::Switch;
 use super::credentials::rsa_bits;
 use crate::csv::Record;
 use crate::enumeration::Enumeration;
+use crate::error::Error;
 use crate::output::manifest::put;
 
 /// One flag.
@@ -158,6 +159,11 @@ impl<'a> Flags<'a> {
     pub(crate) fn text(self, name: &str) -> Option<&'a str> {
         let given = self.0.try_get_one::<String>(name).ok().flatten();
         given.map(String::as_str).filter(|text| !text.is_empty())
+    }
+
+    /// The text of a flag that has to be there; `missing` is the error without it.
+    pub(crate) fn required(self, name: &str, missing: &str) -> Result<&'a str, Error> {
+        self.text(name).ok_or_else(|| Error::Flags(missing.to_owned()))
     }
 
     /// Returns true when a flag is given without a text.

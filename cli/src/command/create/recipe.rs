@@ -65,11 +65,6 @@ const INTERVAL: &[Flag] = &[duration("interval", "/interval", "Time between reco
 pub(super) const UNUSED_INTERVAL: &[Flag] =
     &[duration("interval", "", "Taken for compatibility").or("1m").hidden()];
 
-/// Returns the text of a flag that has to be there.
-fn required<'a>(flags: &Flags<'a>, name: &str, missing: &str) -> Result<&'a str, Error> {
-    flags.text(name).ok_or_else(|| Error::Flags(missing.to_owned()))
-}
-
 /// Refuses a combination of flags.
 fn refuse<T>(reason: impl Into<String>) -> Result<T, Error> {
     Err(Error::Flags(reason.into()))

@@ -66,7 +66,7 @@ fn reachable(flag: &str, listen: &str) -> Result<Option<String>, Error> {
     let address = listen_addr(listen).map_err(weir_runtime::ServiceError::from)?;
     let Some(mut address) = address else { return Ok(None) };
     if address.port() == 0 {
-        return Err(Error::RunFlags(format!(
+        return Err(Error::Flags(format!(
             "{flag} needs a port other than 0: other services have to find it"
         )));
     }
@@ -81,7 +81,7 @@ fn data_folder() -> Result<PathBuf, Error> {
     let folder = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let data = folder("XDG_DATA_HOME").or_else(|| folder("HOME").map(|home| home.join(".local/share")));
     let data = data.ok_or_else(|| {
-        Error::RunFlags("no HOME to keep files in: give --storage-path and --state-dir".to_owned())
+        Error::Flags("no HOME to keep files in: give --storage-path and --state-dir".to_owned())
     })?;
     Ok(data.join("weir"))
 }

@@ -126,7 +126,7 @@ pub(super) fn check_gates(flag: &str) -> Result<(), Error> {
     match gates(flag).find(|gate| !MEMBERS.iter().any(|member| member.has_gate(gate))) {
         Some(gate) => {
             let name = gate.split('=').next().unwrap_or(gate);
-            Err(Error::RunFlags(format!("feature-gate '{name}' not supported")))
+            Err(Error::Flags(format!("feature-gate '{name}' not supported")))
         }
         None => Ok(()),
     }

@@ -17,6 +17,7 @@ use super::mirror::Mirror;
 use super::outage::Outage;
 use super::services::Way;
 use crate::error::Error;
+use crate::input;
 
 /// Changes that are drawn together, so that a burst is one redraw.
 pub(super) const BURST: usize = 256;
@@ -73,9 +74,7 @@ impl Feed {
         if endpoint.uri().scheme_str() == Some("https") {
             let mut tls = ClientTlsConfig::new();
             if let Some(path) = ca {
-                let pem = std::fs::read(path)
-                    .map_err(|cause| Error::File { path: path.display().to_string(), cause })?;
-                tls = tls.ca_certificate(Certificate::from_pem(pem));
+                tls = tls.ca_certificate(Certificate::from_pem(input::text(path)?));
             }
             endpoint = endpoint.tls_config(tls).map_err(refused)?;
         }

@@ -1,14 +1,12 @@
 //! Image repositories, policies and automations (CLI-CRE10, CLI-CRE11).
 
+use weir_oci::Repository;
 use weir_policy::go_regex;
 
 use super::super::flag::{Flags, duration, text};
-use super::{INTERVAL, Recipe, Spec, refuse, required};
+use super::{INTERVAL, Recipe, Spec, refuse};
 use crate::error::Error;
 use crate::output::manifest::put;
-
-/// Characters of a repository's name without the registry.
-const REPOSITORY_LENGTH: std::ops::RangeInclusive<usize> = 2..=255;
 
 pub(super) static REPOSITORY: Recipe = Recipe {
     kind: "ImageRepository",
@@ -22,29 +20,15 @@ pub(super) static REPOSITORY: Recipe = Recipe {
             duration("scan-timeout", "/timeout", "Longest time of one scan"),
         ],
     ],
-    complete: |flags, _| check_image(required(flags, "image", "an image repository (--image) is required")?),
+    complete: |flags, _| check_image(flags.required("image", "an image repository (--image) is required")?),
 };
 
-/// Refuses names of images that Flux refuses.
+/// Refuses names of images that the services refuse.
 fn check_image(image: &str) -> Result<(), Error> {
-    // As in Flux, `localhost` without a port is a part of the path.
-    let is_registry = |part: &str| part.contains(['.', ':']);
-    let path = image.split_once('/').filter(|(host, _)| is_registry(host)).map_or(image, |(_, path)| path);
-    if !REPOSITORY_LENGTH.contains(&path.chars().count()) {
-        return refuse(format!(
-            "unable to parse image value: repository must be between {} and {} characters in length: {path}",
-            REPOSITORY_LENGTH.start(),
-            REPOSITORY_LENGTH.end()
-        ));
+    match Repository::parse(image) {
+        Ok(_) => Ok(()),
+        Err(error) => refuse(format!("unable to parse image value: {error}")),
     }
-    let is_allowed = |char: char| matches!(char, 'a'..='z' | '0'..='9' | '_' | '-' | '.' | '/');
-    if !path.chars().all(is_allowed) {
-        return refuse(format!(
-            "unable to parse image value: repository can only contain the characters \
-                 `abcdefghijklmnopqrstuvwxyz0123456789_-./`: {path}"
-        ));
-    }
-    Ok(())
 }
 
 pub(super) static POLICY: Recipe = Recipe {
@@ -64,11 +48,8 @@ pub(super) static POLICY: Recipe = Recipe {
 };
 
 fn policy(flags: &Flags<'_>, spec: &mut Spec) -> Result<(), Error> {
-    required(
-        flags,
-        "image-ref",
-        "the name of an ImageRepository in the namespace is required (--image-ref)",
-    )?;
+    flags
+        .required("image-ref", "the name of an ImageRepository in the namespace is required (--image-ref)")?;
     let selectors = ["select-semver", "select-alpha", "select-numeric"];
     match selectors.iter().filter(|name| flags.text(name).is_some()).count() {
         0 => return refuse("a policy must be provided with either --select-semver or --select-alpha"),
@@ -179,10 +160,10 @@ pub(super) static UPDATE: Recipe = Recipe {
         ],
     ],
     complete: |flags, spec| {
-        required(flags, "git-repo-ref", "a reference to a GitRepository is required (--git-repo-ref)")?;
-        required(flags, "checkout-branch", "the Git repository branch is required (--checkout-branch)")?;
-        required(flags, "author-name", "the author name is required (--author-name)")?;
-        required(flags, "author-email", "the author email is required (--author-email)")?;
+        flags.required("git-repo-ref", "a reference to a GitRepository is required (--git-repo-ref)")?;
+        flags.required("checkout-branch", "the Git repository branch is required (--checkout-branch)")?;
+        flags.required("author-name", "the author name is required (--author-name)")?;
+        flags.required("author-email", "the author email is required (--author-email)")?;
         let key_type = flags.text("signing-key-type");
         if key_type.is_some() && flags.text("signing-key-secret").is_none() {
             return refuse("--signing-key-type requires --signing-key-secret");

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::super::flag::{Flags, duration, list, one_of, switch, text};
 use super::super::reference;
-use super::{INTERVAL, Recipe, Spec, refuse, required};
+use super::{INTERVAL, Recipe, Spec, refuse};
 use crate::enumeration::{Enumeration, Form};
 use crate::error::Error;
 use crate::output::manifest::{self, put};
@@ -42,7 +42,7 @@ pub(super) static KUSTOMIZATION: Recipe = Recipe {
 };
 
 fn complete(flags: &Flags<'_>, spec: &mut Spec) -> Result<(), Error> {
-    let source = required(flags, "source", "source is required")?;
+    let source = flags.required("source", "source is required")?;
     let kinds = ["OCIRepository", "GitRepository", "Bucket"];
     let (kind, name) = reference::of_kind(source, &kinds, Some("GitRepository"))?;
     let (name, namespace) = reference::split_namespace(name);

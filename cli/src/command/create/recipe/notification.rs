@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::super::flag::{list, one_of, text};
 use super::super::reference;
-use super::{Recipe, UNUSED_INTERVAL, refuse, required};
+use super::{Recipe, UNUSED_INTERVAL, refuse};
 use crate::enumeration::{Enumeration, Form};
 use crate::error::Error;
 use crate::output::manifest::put;
@@ -41,7 +41,7 @@ pub(super) static ALERT: Recipe = Recipe {
         ],
     ],
     complete: |flags, spec| {
-        required(flags, "provider-ref", "provider ref is required")?;
+        flags.required("provider-ref", "provider ref is required")?;
         let sources =
             flags.list("event-source").into_iter().map(event_source).collect::<Result<Vec<_>, _>>()?;
         if sources.is_empty() {
@@ -65,7 +65,7 @@ pub(super) static PROVIDER: Recipe = Recipe {
             text("secret-ref", "/secretRef/name", "Name of the Secret with address or token"),
         ],
     ],
-    complete: |flags, _| required(flags, "type", "Provider type is required").map(drop),
+    complete: |flags, _| flags.required("type", "Provider type is required").map(drop),
 };
 
 pub(super) static RECEIVER: Recipe = Recipe {
@@ -81,8 +81,8 @@ pub(super) static RECEIVER: Recipe = Recipe {
         ],
     ],
     complete: |flags, spec| {
-        required(flags, "type", "Receiver type is required")?;
-        required(flags, "secret-ref", "secret ref is required")?;
+        flags.required("type", "Receiver type is required")?;
+        flags.required("secret-ref", "secret ref is required")?;
         let resources = flags.list("resource").into_iter().map(resource).collect::<Result<Vec<_>, _>>()?;
         if resources.is_empty() {
             return refuse("atleast one resource is required");

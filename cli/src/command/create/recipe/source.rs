@@ -5,7 +5,7 @@ use weir_access::go_url;
 
 use super::super::flag::{Flag, Flags, duration, lines, list, one_of, secret, switch, text};
 use super::super::{address, credentials, reference};
-use super::{INTERVAL, Recipe, Spec, refuse, required};
+use super::{INTERVAL, Recipe, Spec, refuse};
 use crate::enumeration::{Enumeration, Form, OCI_PROVIDER};
 use crate::error::Error;
 use crate::output::manifest::put;
@@ -73,7 +73,7 @@ pub(super) static GIT: Recipe = Recipe {
         credentials::OF_GIT,
     ],
     complete: |flags, spec| {
-        let url = required(flags, "url", "url is required")?;
+        let url = flags.required("url", "url is required")?;
         let scheme = credentials::git_scheme(url)?;
         let reference = ["branch", "tag", "commit", "ref-name", "tag-semver"];
         if reference.iter().all(|name| flags.text(name).is_none()) {
@@ -122,7 +122,7 @@ pub(super) static OCI: Recipe = Recipe {
         VERIFY,
     ],
     complete: |flags, spec| {
-        required(flags, "url", "url is required")?;
+        flags.required("url", "url is required")?;
         if ["tag", "tag-semver", "digest"].iter().all(|name| flags.text(name).is_none()) {
             return refuse("--tag, --tag-semver or --digest is required");
         }
@@ -151,8 +151,8 @@ pub(super) static BUCKET: Recipe = Recipe {
         ],
     ],
     complete: |flags, _| {
-        required(flags, "bucket-name", "bucket-name is required")?;
-        required(flags, "endpoint", "endpoint is required").map(drop)
+        flags.required("bucket-name", "bucket-name is required")?;
+        flags.required("endpoint", "endpoint is required").map(drop)
     },
 };
 
@@ -174,7 +174,7 @@ pub(super) static HELM: Recipe = Recipe {
         credentials::LOGIN,
     ],
     complete: |flags, spec| {
-        let url = required(flags, "url", "url is required")?;
+        let url = flags.required("url", "url is required")?;
         address::check(url, "url parse failed")?;
         let scheme = go_url::scheme(url);
         match scheme.as_str() {
@@ -219,7 +219,7 @@ pub(super) static CHART: Recipe = Recipe {
     complete: |flags, spec| {
         let source = flags.text("source").map(chart_source).transpose()?;
         let Some((kind, name)) = source else { return refuse("chart source is required") };
-        required(flags, "chart", "chart name or path is required")?;
+        flags.required("chart", "chart name or path is required")?;
         put(spec, "/sourceRef", reference::reference(Some(kind), name, None));
         verification(flags, spec)
     },

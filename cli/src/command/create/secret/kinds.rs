@@ -110,7 +110,7 @@ pub(super) static ALL: [Recipe; 8] = [
         example: "my-proxy --address https://proxy.example.com:8080 --export",
         flags: &[&[text("address", "", "Address of the proxy")], credentials::LOGIN],
         make: |flags, mut draft| {
-            address::check(required(flags, "address", "address is required")?, "invalid proxy address")?;
+            address::check(flags.required("address", "address is required")?, "invalid proxy address")?;
             copy(flags, &mut draft.entries, &[("address", "address"), ("username", "username")]);
             draft.entries.extend(flags.secret("password").map(|it| ("password".to_owned(), it.clone())));
             Ok(Draft { type_: Some("Opaque"), ..draft })
@@ -146,10 +146,6 @@ pub(super) static ALL: [Recipe; 8] = [
     },
 ];
 
-fn required<'a>(flags: &Flags<'a>, name: &str, missing: &str) -> Result<&'a str, Error> {
-    flags.text(name).ok_or_else(|| Error::Flags(missing.to_owned()))
-}
-
 /// Copies the flags that are given.
 fn copy(flags: &Flags<'_>, entries: &mut Entries, names: &[(&str, &str)]) {
     for (flag, entry) in names {
@@ -160,7 +156,7 @@ fn copy(flags: &Flags<'_>, entries: &mut Entries, names: &[(&str, &str)]) {
 }
 
 fn git(flags: &Flags<'_>, mut draft: Draft) -> Result<Draft, Error> {
-    let url = required(flags, "url", "url is required")?;
+    let url = flags.required("url", "url is required")?;
     if credentials::git_scheme(url)? == "ssh" {
         let (identity, entries) = credentials::key_pair(flags)?;
         let (host, public_key) = (Some(credentials::ssh_host(url)?), Some(identity.public));
@@ -186,7 +182,7 @@ fn git(flags: &Flags<'_>, mut draft: Draft) -> Result<Draft, Error> {
 fn github_app(flags: &Flags<'_>, mut draft: Draft) -> Result<Draft, Error> {
     let file = flags.text("app-private-key").unwrap_or_default();
     let key = input::text_or(file, "unable to read private key file")?;
-    required(flags, "app-id", "githubAppID is required")?;
+    flags.required("app-id", "githubAppID is required")?;
     if key.is_empty() {
         return Err(Error::Flags("githubAppPrivateKey is required".to_owned()));
     }
@@ -239,7 +235,7 @@ fn notation(flags: &Flags<'_>, mut draft: Draft) -> Result<Draft, Error> {
     if certificates.is_empty() {
         return Err(Error::Flags("--ca-cert-file is required".to_owned()));
     }
-    let file = required(flags, "trust-policy-file", "--trust-policy-file is required")?;
+    let file = flags.required("trust-policy-file", "--trust-policy-file is required")?;
     let policy = input::text_or(file, "unable to read trust policy file")?;
     TrustPolicy::parse(policy.as_bytes()).map_err(|error| {
         Error::Flags(match error {
@@ -267,8 +263,8 @@ fn notation(flags: &Flags<'_>, mut draft: Draft) -> Result<Draft, Error> {
 }
 
 fn oci(flags: &Flags<'_>, draft: Draft) -> Result<Draft, Error> {
-    let url = required(flags, "url", "--url is required")?;
-    let username = required(flags, "username", "--username is required")?;
+    let url = flags.required("url", "--url is required")?;
+    let username = flags.required("username", "--username is required")?;
     let password = flags.secret("password");
     let password = password.ok_or_else(|| Error::Flags("--password is required".to_owned()))?;
     if !is_reference(url) {
@@ -308,10 +304,10 @@ pub(super) fn pull_secret(
 }
 
 fn receiver(flags: &Flags<'_>, mut draft: Draft) -> Result<Draft, Error> {
-    let type_ = required(flags, "type", "--type is required")?;
-    let hostname = required(flags, "hostname", "--hostname is required")?;
+    let type_ = flags.required("type", "--type is required")?;
+    let hostname = flags.required("hostname", "--hostname is required")?;
     if type_ == "gcr" {
-        required(flags, "email-claim", "--email-claim is required for gcr receiver type")?;
+        flags.required("email-claim", "--email-claim is required for gcr receiver type")?;
     }
     let token = match flags.secret("token") {
         Some(token) => token.clone(),
