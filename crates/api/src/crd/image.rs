@@ -1,7 +1,5 @@
 //! Older versions of the image kinds: the stored schema, which is wider than theirs (GEN-2).
 
-use kube::CustomResourceExt;
-
 use super::edit::Edit::Require;
 use super::{CrdError, Definition, Older, definition};
 use crate::{ImagePolicy, ImageRepository, ImageUpdateAutomation};
@@ -11,15 +9,15 @@ const AUTOMATION: &str = "image-automation-controller";
 
 pub(super) fn definitions() -> Result<Vec<Definition>, CrdError> {
     Ok(vec![
-        same_in_all::<ImagePolicy>(REFLECTOR)?,
-        same_in_all::<ImageRepository>(REFLECTOR)?,
-        definition::<ImageUpdateAutomation>(
-            AUTOMATION,
-            vec![Older::new("v1beta2", []), Older::new("v1beta1", [Require("spec.update.strategy")])],
-        )?,
+        definition::<ImagePolicy>(REFLECTOR, older(None))?,
+        definition::<ImageRepository>(REFLECTOR, older(None))?,
+        definition::<ImageUpdateAutomation>(AUTOMATION, older(Some("spec.update.strategy")))?,
     ])
 }
 
-fn same_in_all<K: CustomResourceExt>(component: &str) -> Result<Definition, CrdError> {
-    definition::<K>(component, vec![Older::new("v1beta2", []), Older::new("v1beta1", [])])
+/// The older versions; those before v1beta2 may require a field. v1alpha2, which Flux served until
+/// 2022, is v1beta1 by another name (AV-4).
+fn older(required: Option<&'static str>) -> Vec<Older> {
+    let required = || required.map(Require);
+    vec![Older::new("v1beta2", []), Older::new("v1beta1", required()), Older::new("v1alpha2", required())]
 }

@@ -100,6 +100,39 @@ async fn absent_fields_get_their_defaults() {
     assert_eq!(receiver.spec.interval.unwrap().to_string(), "10m0s");
 }
 
+/// AV-4.
+#[tokio::test]
+async fn image_objects_of_v1alpha2_are_those_of_v1() {
+    let (plane, namespace) = world("versions").await;
+    let repository = json!({ "image": "ghcr.io/stefanprodan/podinfo", "interval": "1m0s" });
+    let policy = json!({
+        "imageRepositoryRef": { "name": "podinfo" }, "policy": { "semver": { "range": "5.0.x" } },
+        "filterTags": { "pattern": "^v(?P<version>.*)$", "extract": "$version" },
+    });
+    let automation = json!({
+        "interval": "1m0s", "sourceRef": { "kind": "GitRepository", "name": "flux-system" },
+        "git": {
+            "checkout": { "ref": { "branch": "main" } },
+            "commit": {
+                "author": { "email": "fluxcdbot@users.noreply.github.com", "name": "fluxcdbot" },
+                "messageTemplate": "{{range .Updated.Images}}{{println .}}{{end}}",
+            },
+            "push": { "branch": "main" },
+        },
+        "update": { "path": "./clusters/my-cluster", "strategy": "Setters" },
+    });
+    for (kind, spec) in
+        [("ImageRepository", repository), ("ImagePolicy", policy), ("ImageUpdateAutomation", automation)]
+    {
+        let old = manifest("image.toolkit.fluxcd.io/v1alpha2", kind, "podinfo", &spec);
+        plane.apply(&namespace, old).await.unwrap();
+        let api = plane.api("image.toolkit.fluxcd.io/v1", kind, &namespace).await.unwrap();
+        let read = api.get("podinfo").await.unwrap();
+        let is_kept = |(field, value): (&String, &Value)| read.data["spec"][field] == *value;
+        assert!(spec.as_object().unwrap().iter().all(is_kept), "{}", read.data["spec"]);
+    }
+}
+
 /// The one removed field that means something is kept, and comes first (SRC-API-6).
 #[tokio::test]
 async fn the_values_file_of_old_charts_survives() {
