@@ -13,7 +13,6 @@
 //!
 //! Everything is read when it is needed and from the namespace of the object that names it (SRC-SEC-2, IU-24). Texts of
 //! errors are those of Flux's libraries; a service whose Flux controller has other ones writes these by the variant.
-#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
 mod caller;
 mod decryption;

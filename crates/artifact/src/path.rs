@@ -138,7 +138,6 @@ impl AsRef<std::path::Path> for RelPath {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests {
     use proptest::prelude::*;
     use rstest::rstest;

@@ -9,7 +9,6 @@
 //! expression (KS-ENV-4, KS-ENV-11), this crate returns an error.
 //!
 //! It does not know YAML, Kubernetes or where the variables come from.
-#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
 mod error;
 mod expand;

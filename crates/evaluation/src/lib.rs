@@ -1,5 +1,4 @@
 //! Evaluation of the rules of others: off the reactor, a few at once, and given up when it takes too long (KS-DEP-10).
-#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
 use std::time::Duration;
 

@@ -4,7 +4,6 @@
 //! loops are bounded before anything runs, and the type of the result is inferred from the syntax tree (DEP-CEL-3 … 5).
 //!
 //! Compiling and evaluating take a thread with a large stack and wait for it: call them where blocking is allowed.
-#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
 mod bounds;
 mod functions;

@@ -8,7 +8,6 @@
 //!
 //! [`KeyServers`] is there once a process; [`Keys`] is what one object may ask for. A server that is silent is given up soon,
 //! and all servers together after a while: a document names as many as its author likes. Errors name the key and what failed.
-#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
 mod aws;
 mod azure;

@@ -10,7 +10,6 @@
 //! Invariants: no clock (the caller passes `now`), no IO, no panic on any JSON. An object whose status cannot be
 //! computed is [`Status::Unknown`] with the reason as its message, so that one odd object never ends a health check.
 //! Reading Pods for StatefulSets and ReplicaSets is the caller's: see [`assess_pods`].
-#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
 mod assess;
 mod builtin;

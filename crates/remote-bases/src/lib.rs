@@ -8,7 +8,6 @@
 //! A repository is fetched without history and read from Git's object database: no file of it is written to disk, so
 //! that no link of it leads anywhere. No program is run, and no configuration of the machine is read; credentials are
 //! those of the URL, and over SSH those of a folder that the caller names.
-#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
 mod fetcher;
 mod ssh_folder;

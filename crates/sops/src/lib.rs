@@ -11,7 +11,6 @@
 //! Cloud, Vault) are elsewhere, behind the trait [`KeyService`]. Nothing here reads a file, an environment or a network.
 //!
 //! Plaintext is in types that are overwritten when they are dropped, and is part of no error.
-#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
 mod cipher;
 mod data_key;

@@ -182,7 +182,6 @@ impl VerifiedBlob {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests {
     use std::io::Read;
 

@@ -179,7 +179,6 @@ impl Sink for StackSink {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
 mod tests {
     use super::*;
     use crate::DirectoryTree;

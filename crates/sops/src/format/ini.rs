@@ -226,7 +226,6 @@ fn put_keys(members: &[Member], out: &mut String) -> Result<(), FormatError> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests {
     use super::*;
 
