@@ -24,6 +24,7 @@ fn shown(credentials: &Credentials) -> String {
 #[case::user_only("https://h/r", &[("username", "u")], "basic u:")]
 #[case::bearer_wins("https://h/r", &[("username", "u"), ("password", "p"), ("bearerToken", "t")], "bearer t")]
 #[case::from_the_url("https://us%40er:p%2Fw@h/r", &[], "basic us@er:p/w")]
+#[case::no_escape("https://u:p%+1@h/r", &[], "basic u:p%+1")]
 #[case::url_fills_the_user("https://u@h/r", &[("password", "p")], "basic u:p")]
 #[case::ssh("ssh://git@h/r", &[("identity", "k"), ("known_hosts", "h")], "ssh")]
 fn usable(#[case] url: &str, #[case] secret: &[(&str, &str)], #[case] expected: &str) {
