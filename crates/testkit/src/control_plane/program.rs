@@ -8,7 +8,7 @@ use crate::{Error, program};
 pub(crate) enum Program {
     /// The one program of `e2e/control-plane`, which picks the applet by its first argument.
     Applets(PathBuf),
-    /// A folder with `etcd`, `kube-apiserver`, `kube-controller-manager` and `kubectl`. That of envtest has all but the third.
+    /// A folder with `etcd`, `kube-apiserver`, `kube-controller-manager` and `kubectl`. envtest's has all but the third.
     Assets(PathBuf),
 }
 
