@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 use std::time::Duration;
 
+use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{Child, Command};
 
 /// No command takes longer, except on a machine that compiles on every core meanwhile.
-pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
+pub(crate) const DEADLINE: Duration = Duration::from_secs(120);
 
 /// The command, with an environment of its own.
 #[derive(Debug, Clone, Default)]
@@ -116,6 +117,14 @@ impl Weir {
     }
 }
 
+/// Reads what a command prints, unless a test reads it itself.
+async fn read(pipe: Option<impl AsyncRead + Unpin>, printed: &mut Vec<u8>) -> std::io::Result<()> {
+    if let Some(mut pipe) = pipe {
+        pipe.read_to_end(printed).await?;
+    }
+    Ok(())
+}
+
 /// A command at work.
 pub(crate) struct Running {
     arguments: String,
@@ -123,9 +132,21 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    async fn output(self) -> Output {
-        let ended = tokio::time::timeout(DEADLINE, self.child.wait_with_output()).await;
-        ended.unwrap_or_else(|_| panic!("`weir {}` does not end", self.arguments)).unwrap()
+    async fn output(mut self) -> Output {
+        let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+        let (out, err) = (self.child.stdout.take(), self.child.stderr.take());
+        let ended =
+            async { tokio::try_join!(read(out, &mut stdout), read(err, &mut stderr), self.child.wait()) };
+        let ended = tokio::time::timeout(DEADLINE, ended).await;
+        match ended {
+            Ok(ended) => Output { status: ended.unwrap().2, stdout, stderr },
+            Err(_) => panic!(
+                "`weir {}` does not end, and has printed\n{}{}",
+                self.arguments,
+                visible(&stdout, ""),
+                visible(&stderr, "2> ")
+            ),
+        }
     }
 
     /// Waits for its end and shows what it printed.
