@@ -25,6 +25,18 @@ fn an_older_event_does_not_replace_a_newer_answer() {
 }
 
 #[test]
+fn held_objects_have_no_room_to_grow() {
+    let cache = Cache::default();
+    let mut object = config_map("a", "1");
+    let mut finalizers = Vec::with_capacity(4);
+    finalizers.push("one".to_owned());
+    object.metadata.finalizers = Some(finalizers);
+    cache.apply(object);
+    let held = cache.get(&ObjectKey::new("apps", "a")).unwrap();
+    assert_eq!(held.metadata.finalizers.as_ref().unwrap().capacity(), 1);
+}
+
+#[test]
 fn an_answer_does_not_bring_a_deleted_object_back() {
     let cache = Cache::default();
     cache.apply(config_map("a", "5"));
