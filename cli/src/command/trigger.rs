@@ -97,7 +97,7 @@ impl Receiver {
         let payload = self.payload.clone();
         let webhook = match self.type_.as_str() {
             HMAC => Webhook::new(url, payload)?.signed(token)?,
-            OIDC => Webhook::new(url, payload)?.authorized(&self.identity.token().await?)?,
+            OIDC => Webhook::new(url, payload)?.authorized(self.identity.token().await?)?,
             _ => Webhook::new(url, payload)?,
         };
         let subject = format!("Receiver {namespace}/{name}");

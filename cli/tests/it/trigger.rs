@@ -1,7 +1,7 @@
 //! `weir trigger receiver` (CLI-TRG01).
 
 use http::StatusCode;
-use weir_testkit::{SinkAnswer, SinkRequest, WebhookSink, flux_program};
+use weir_testkit::{EchoServer, SinkAnswer, SinkRequest, WebhookSink, flux_program};
 
 use crate::weir::Weir;
 
@@ -80,6 +80,25 @@ async fn flux_sends_the_same() {
 #[tokio::test]
 async fn flags_that_do_not_go_together_are_refused() {
     insta::assert_snapshot!(Weir::default().transcript(&REFUSED).await);
+}
+
+/// Pages for debugging repeat what they got.
+#[tokio::test]
+async fn security_tokens_are_not_shown_by_an_answer_that_repeats_them() {
+    let echo = EchoServer::start().await.unwrap();
+    let url = format!("http://{}", echo.address());
+    let weir = Weir::default()
+        .with_env("ACTIONS_ID_TOKEN_REQUEST_URL", &url)
+        .with_env("ACTIONS_ID_TOKEN_REQUEST_TOKEN", "t0p-secret-of-the-job");
+    let trigger = format!("trigger receiver podinfo --retries 0 --url {url} --type generic-oidc");
+    let own = format!("{trigger} --oidc-token t0p-secret-of-mine");
+    let of_job = format!("{trigger} --oidc-provider github");
+    let transcript = weir.transcript(&[&own, &of_job]).await.replace(&own, "");
+    let requests: Vec<_> =
+        echo.requests().iter().map(|request| request.header("authorization").to_owned()).collect();
+    assert_eq!(requests, ["Bearer t0p-secret-of-mine", "bearer t0p-secret-of-the-job"]);
+    assert_eq!(transcript.matches("<redacted>").count(), 2, "{transcript}");
+    assert!(!transcript.contains("t0p-secret"), "{transcript}");
 }
 
 #[tokio::test]

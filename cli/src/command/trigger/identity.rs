@@ -111,14 +111,16 @@ async fn fetch(audience: &str) -> Result<SecretString, Error> {
     url.query_pairs_mut().append_pair("audience", audience);
     let client = weir_http::client_builder().build();
     let client = client.map_err(|error| failed(format!("failed to create OIDC token request: {error}")))?;
-    let answer = client.get(url.clone()).header("Authorization", format!("bearer {token}")).send().await;
+    let token = SecretString::from(token);
+    let authorization = format!("bearer {}", token.expose_secret());
+    let answer = client.get(url.clone()).header("Authorization", authorization).send().await;
     let answer = answer
         .map_err(|error| failed(format!("OIDC token request failed: {}", weir_http::reason(&error, &url))))?;
     let status = answer.status();
     let body = weir_http::read_capped(answer, MAX_ANSWER).await;
     let body = body.map_err(|error| failed(format!("OIDC token request failed: {error}")))?;
     if status != StatusCode::OK {
-        let body = String::from_utf8_lossy(&body);
+        let body = weir_http::without_secrets(String::from_utf8_lossy(&body).into_owned(), &[token]);
         return Err(failed(format!("OIDC token request failed with status {status}: {}", body.trim())));
     }
     let issued: Result<Issued, _> = serde_json::from_slice(&body);

@@ -5,6 +5,7 @@ use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, Header
 use reqwest::{Client, StatusCode, Url};
 use secrecy::{ExposeSecret, SecretString};
 use sha2::Sha256;
+use weir_http::without_secrets;
 
 use crate::error::Error;
 
@@ -19,6 +20,8 @@ pub(super) struct Webhook {
     url: Url,
     headers: HeaderMap,
     payload: String,
+    /// The identity token among the headers, which the receiver may repeat.
+    token: Option<SecretString>,
 }
 
 /// The outcome of a request.
@@ -40,7 +43,7 @@ impl Webhook {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(USER_AGENT, HeaderValue::from_static(concat!("weir/v", env!("CARGO_PKG_VERSION"))));
-        Ok(Self { client, url, headers, payload })
+        Ok(Self { client, url, headers, payload, token: None })
     }
 
     /// Adds the payload's signature by a token.
@@ -53,8 +56,10 @@ impl Webhook {
     }
 
     /// Adds an identity token.
-    pub(super) fn authorized(self, token: &SecretString) -> Result<Self, Error> {
-        self.with_header(AUTHORIZATION, &format!("Bearer {}", token.expose_secret()))
+    pub(super) fn authorized(mut self, token: SecretString) -> Result<Self, Error> {
+        self = self.with_header(AUTHORIZATION, &format!("Bearer {}", token.expose_secret()))?;
+        self.token = Some(token);
+        Ok(self)
     }
 
     fn with_header(mut self, name: HeaderName, value: &str) -> Result<Self, Error> {
@@ -69,7 +74,7 @@ impl Webhook {
 
     /// Sends it once.
     pub(super) async fn send(&self) -> Answer {
-        let Self { client, url, headers, payload } = self;
+        let Self { client, url, headers, payload, token } = self;
         let sent = client.post(url.clone()).headers(headers.clone()).body(payload.clone()).send().await;
         let answer = match sent {
             Ok(answer) => answer,
@@ -86,7 +91,8 @@ impl Webhook {
         }
         let body = weir_http::read_capped(answer, MAX_ANSWER).await.unwrap_or_default();
         let mut reason = format!("request to {url} failed with status {status}");
-        let body = String::from_utf8_lossy(&body);
+        let body = String::from_utf8_lossy(&body).into_owned();
+        let body = without_secrets(body, token.as_slice());
         if !body.trim().is_empty() {
             reason = format!("{reason}: {}", body.trim());
         }
