@@ -255,7 +255,7 @@ fn run(cli: Cli) -> Result<(), Error> {
         Command::Envsubst(envsubst) => return envsubst.run(),
         Command::Completion(completion) => return completion.run(),
         Command::Man(man) => return man.run(Cli::command()),
-        Command::Plugin(plugin) => Box::pin(plugin.run(Plugins::find(Cli::command))),
+        Command::Plugin(plugin) => Box::pin(plugin.run(Plugins::find(Cli::command), &global)),
         Command::Check(check) => Box::pin(check.run(&global)),
         Command::Install(install) => Box::pin(install.run(&global)),
         Command::Bootstrap(bootstrap) => Box::pin(bootstrap.run(&global)),

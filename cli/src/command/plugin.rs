@@ -6,9 +6,11 @@ mod install;
 use std::path::PathBuf;
 
 use clap::Subcommand;
+use tokio::time::timeout;
 
 use self::catalog::Catalog;
 use crate::error::Error;
+use crate::global::Global;
 use crate::output::{Table, print, progress};
 use crate::plugin::{Plugins, folder};
 
@@ -77,8 +79,12 @@ pub(crate) enum Plugin {
 }
 
 impl Plugin {
-    /// Runs the command.
-    pub(crate) async fn run(self, plugins: Plugins) -> Result<(), Error> {
+    /// Runs the command, for as long as `--timeout` lets it.
+    pub(crate) async fn run(self, plugins: Plugins, global: &Global) -> Result<(), Error> {
+        timeout(global.timeout.to_std(), self.work(plugins)).await.map_err(|_| Error::Deadline)?
+    }
+
+    async fn work(self, plugins: Plugins) -> Result<(), Error> {
         match self {
             Self::List => list(&plugins),
             Self::Search { query } => search(&query.unwrap_or_default().to_lowercase()).await,

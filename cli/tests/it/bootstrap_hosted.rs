@@ -5,7 +5,7 @@ use std::time::Duration;
 use kube::api::{DynamicObject, Patch, PatchParams};
 use serde_json::json;
 use tokio::io::{AsyncBufReadExt, BufReader};
-use weir_testkit::{ControlPlane, Folder, SshGitServer};
+use weir_testkit::{ControlPlane, FaultProxy, Folder, Identity, SshGitServer, TlsFront};
 
 use crate::bootstrap::{Home, PATH, shown};
 use crate::nodes::with_nodes;
@@ -20,7 +20,7 @@ const VENDORS: [(&str, &str, &str, &str); 4] = [
     ("github", "GITHUB_TOKEN", "--team dev,ops:push", "org/fleet"),
     ("gitlab", "GITLAB_TOKEN", "--team dev,ops:push", "org/fleet"),
     ("gitea", "GITEA_TOKEN", "--team dev,forbidden", "org/fleet"),
-    ("bitbucket-server", "BITBUCKET_TOKEN", "--group dev,ops:pull", "scm/org/fleet"),
+    ("bitbucket-server", "BITBUCKET_TOKEN", "--group dev,r&d:pull", "scm/org/fleet"),
 ];
 
 /// Replaces what differs from run to run.
@@ -226,6 +226,24 @@ async fn what_vendors_do_not_take_is_refused() {
         "bootstrap gitlab --owner org --repository fleet --username me",
     ];
     insta::assert_snapshot!(weir.transcript(&commands).await);
+}
+
+#[tokio::test]
+async fn an_api_that_does_not_answer_is_given_up() {
+    let (plane, folder) = (ControlPlane::shared().await.unwrap(), Folder::new("silent").unwrap());
+    let identity = Identity::for_names(&["127.0.0.1"]).unwrap();
+    let nobody = FaultProxy::silent().await.unwrap();
+    let front = TlsFront::start(&identity, nobody.address().parse().unwrap()).await.unwrap();
+    folder.write("ca.crt", &identity.ca_pem).unwrap();
+    let weir = Weir::default().with_kubeconfig(plane.kubeconfig_path()).in_folder(folder.path());
+    let line = format!(
+        "bootstrap github --hostname {} --owner org --repository fleet --token-auth --ca-file ca.crt --timeout 5s",
+        front.address()
+    );
+    let transcript = weir.with_env("GITHUB_TOKEN", "secret").transcript(&[&line]).await;
+    assert_eq!(nobody.requests().len(), 1, "{transcript}");
+    let end = "/api/v3/repos/org/fleet: context deadline exceeded\n[exit status: 1]\n\n";
+    assert!(transcript.ends_with(end), "{transcript}");
 }
 
 /// Runs a bootstrap until it waits for the services, and ends it there: nobody lets them in over SSH.

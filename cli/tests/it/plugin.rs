@@ -11,7 +11,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
-use weir_testkit::{Folder, Server};
+use weir_testkit::{FaultProxy, Folder, Server};
 use zip::write::SimpleFileOptions;
 
 use crate::weir::Weir;
@@ -256,4 +256,14 @@ async fn an_update_that_fails_is_a_failure_of_the_command() {
     let transcript = weir.transcript(&["plugin update"]).await;
     let end = "2> ✔ second already up to date (v1.0.0)\n2> ✗ 1 of the plugins could not be updated\n[exit status: 1]\n\n";
     assert!(transcript.contains("✗ error updating first: ") && transcript.ends_with(end), "{transcript}");
+}
+
+#[tokio::test]
+async fn a_catalogue_that_does_not_answer_is_given_up() {
+    let nobody = FaultProxy::silent().await.unwrap();
+    let weir = Weir::default().with_env("FLUXCD_PLUGIN_CATALOG", &format!("http://{}/", nobody.address()));
+    let transcript = weir.transcript(&["plugin search --timeout 1s"]).await;
+    assert_eq!(nobody.requests().len(), 1);
+    let end = "\n2> ✗ context deadline exceeded\n[exit status: 1]\n\n";
+    assert!(transcript.ends_with(end), "{transcript}");
 }

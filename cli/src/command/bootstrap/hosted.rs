@@ -10,6 +10,7 @@ mod vendor;
 
 use clap::Args;
 use secrecy::SecretString;
+use tokio::time::Instant;
 use weir_git::{Credentials, Git, GitConfig, Profile, Remote};
 use weir_runtime::args::Switch;
 
@@ -129,7 +130,7 @@ impl Flags {
         let ca = self.flags.key.ca_file.as_ref();
         let ca = ca.map(|file| input::text_or(file, "unable to read TLS CA file")).transpose()?;
         let http = Profile { ca: ca.clone().map(String::into_bytes), ..Profile::default() };
-        let hosted = self.hosted(vendor, &http, &token)?;
+        let hosted = self.hosted(vendor, &http, &token, cluster.deadline)?;
         if !self.flags.token_auth && !own.deploy_token_auth {
             check_key_file(&self.flags.key, None)?;
         }
@@ -190,10 +191,16 @@ impl Flags {
         })
     }
 
-    fn hosted(&self, vendor: Vendor, http: &Profile, token: &SecretString) -> Result<Hosted, Error> {
+    fn hosted(
+        &self,
+        vendor: Vendor,
+        http: &Profile,
+        token: &SecretString,
+        deadline: Instant,
+    ) -> Result<Hosted, Error> {
         let host = self.hostname.as_deref().unwrap_or(vendor.host());
         Ok(Hosted {
-            api: Api::new(http, vendor.base(host), &vendor.authorization(token), token)?,
+            api: Api::new(http, vendor.base(host), &vendor.authorization(token), token, deadline)?,
             vendor,
             host: host.trim_start_matches("https://").trim_end_matches('/').to_owned(),
             owner: self.owner.clone(),

@@ -3,6 +3,7 @@
 use http::{HeaderValue, Method, StatusCode};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
+use tokio::time::{Instant, timeout_at};
 use weir_http::{Clients, Profile};
 
 use crate::error::Error;
@@ -24,22 +25,25 @@ pub(in super::super) struct Api {
     base: String,
     authorization: HeaderValue,
     token: SecretString,
+    /// End of `--timeout`.
+    deadline: Instant,
 }
 
 impl Api {
-    /// An API below `base`, where `authorization` identifies us and holds `token`.
+    /// An API below `base`, where `authorization` identifies us and holds `token`. Nobody waits for its answers after the deadline.
     pub(super) fn new(
         http: &Profile,
         base: String,
         authorization: &SecretString,
         token: &SecretString,
+        deadline: Instant,
     ) -> Result<Self, Error> {
         let failed = |reason: String| Error::Bootstrap(reason);
         let client = Clients::new(USER_AGENT).get(http).map_err(|error| failed(error.to_string()))?;
         let mut value = HeaderValue::from_str(authorization.expose_secret())
             .map_err(|_| failed("the token has characters that no token has".to_owned()))?;
         value.set_sensitive(true);
-        Ok(Self { client, base, authorization: value, token: token.clone() })
+        Ok(Self { client, base, authorization: value, token: token.clone(), deadline })
     }
 
     /// Gets something; nothing when it is not there.
@@ -102,11 +106,15 @@ impl Api {
         if let Some(body) = body {
             request = request.header("content-type", "application/json").body(body.to_string());
         }
-        let answer =
-            request.send().await.map_err(|error| failed(crate::error::chain(&error.without_url())))?;
-        let status = answer.status();
-        let body = weir_http::read_capped(answer, MAX_ANSWER).await;
-        let body = body.map_err(|error| failed(error.to_string()))?;
+        let exchange = async {
+            let answer = request.send().await.map_err(|error| crate::error::chain(&error.without_url()))?;
+            let status = answer.status();
+            let body = weir_http::read_capped(answer, MAX_ANSWER).await.map_err(|error| error.to_string())?;
+            Ok((status, body))
+        };
+        let exchanged = timeout_at(self.deadline, exchange).await;
+        let (status, body) =
+            exchanged.unwrap_or_else(|_| Err(Error::Deadline.to_string())).map_err(failed)?;
         let text = || Value::String(String::from_utf8_lossy(&body).into_owned());
         Ok((status, serde_json::from_slice(&body).unwrap_or_else(|_| text())))
     }

@@ -46,9 +46,15 @@ fn groups(hosted: &Hosted) -> String {
     format!("{}/permissions/groups", repository(hosted))
 }
 
+/// Returns the name of a group, which may have any characters, as a value in a query.
+fn in_query(group: &str) -> String {
+    url::form_urlencoded::byte_serialize(group.as_bytes()).collect()
+}
+
 /// Returns true when a group has access.
 pub(super) async fn access(hosted: &Hosted, group: &str) -> Result<bool, Error> {
-    let found = hosted.api.get(&format!("{}?filter={group}", groups(hosted))).await?.unwrap_or_default();
+    let found =
+        hosted.api.get(&format!("{}?filter={}", groups(hosted), in_query(group))).await?.unwrap_or_default();
     let is_named = |entry: &Value| entry.pointer("/group/name").and_then(Value::as_str) == Some(group);
     Ok(values(&found).any(is_named))
 }
@@ -58,7 +64,7 @@ pub(super) async fn grant(hosted: &Hosted, group: &str, permission: &str) -> Res
     let right = RIGHTS.iter().find(|(word, _)| *word == permission);
     let refused = || Error::Bootstrap(format!("invalid permission '{permission}'"));
     let (_, right) = right.ok_or_else(refused)?;
-    let path = format!("{}?permission={right}&name={group}", groups(hosted));
+    let path = format!("{}?permission={right}&name={}", groups(hosted), in_query(group));
     hosted.api.put(&path, &json!({})).await.map(drop)
 }
 
