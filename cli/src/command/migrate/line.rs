@@ -95,10 +95,11 @@ fn value<'l>(line: &'l str, key: &str) -> Option<&'l str> {
     value.trim().split(' ').next()
 }
 
-/// Returns the text with the new versions.
+/// Returns the text with the new versions. The edits are in the order of their lines.
 pub(super) fn rewritten(text: &str, edits: &[Edit]) -> String {
+    let mut edits = edits.iter().peekable();
     let lines = text.split('\n').zip(1..).map(|(line, number)| {
-        let edit = edits.iter().find(|edit| edit.line == number);
+        let edit = edits.next_if(|edit| edit.line == number);
         let changed = edit.and_then(|Edit { old, new, .. }| {
             let (before, value) = line.split_once(API_VERSION)?;
             // The group may contain what the version is.
