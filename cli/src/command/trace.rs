@@ -85,6 +85,7 @@ impl Trace {
         let discovery = &Discovery::ask(cluster).await?;
         let reads = wanted.into_iter().map(|(word, name)| async move {
             let resource = discovery.resource(word)?;
+            // Flux puts this letter before the message.
             let object = get(cluster, &resource, name).await.map_err(|error| error.prefixed("x"))?;
             Ok::<_, Error>((resource.api.kind, object))
         });
