@@ -2,10 +2,15 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{Child, Command};
+use weir_testkit::Folder;
+
+/// Folder for the temporary files of all commands. It goes with the test process, and with it what a killed command has left.
+static TEMPORARY: LazyLock<Folder> = LazyLock::new(|| Folder::new("commands").unwrap());
 
 /// No command takes longer, except on a machine that compiles on every core meanwhile.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(120);
@@ -48,12 +53,13 @@ impl Weir {
             None => Command::new(env!("CARGO_BIN_EXE_weir")),
         };
         command.args(words(arguments)).env_clear().env("HOME", "/nonexistent").env("TZ", "UTC");
+        command.env("TMPDIR", TEMPORARY.path());
         if let Some(path) = &self.kubeconfig {
             command.env("KUBECONFIG", path);
         }
         if self.program.is_some() {
             // Flux keeps the kinds of clusters, and would make the home folder for that.
-            command.env("KUBECACHEDIR", std::env::temp_dir().join("weir-test-flux"));
+            command.env("KUBECACHEDIR", TEMPORARY.join("flux"));
         }
         if let Some(path) = &self.folder {
             command.current_dir(path);
