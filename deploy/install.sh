@@ -27,14 +27,14 @@ case $(uname -m) in
 esac
 
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+trap 'rm -rf "$work" "$folder/.weir.new"' EXIT
 curl -fsSL --retry 3 "$url/checksums.txt" -o "$work/checksums.txt" || fail "$url/checksums.txt cannot be read"
 line=$(grep -E "^[0-9a-f]{64}  weir_[0-9A-Za-z.+-]+_${os}_$arch\.tar\.gz$" "$work/checksums.txt") ||
   fail "the release has no program for $os on $arch"
 archive=${line#*  }
 curl -fsSL --retry 3 "$url/$archive" -o "$work/$archive" || fail "$url/$archive cannot be read"
 (cd "$work" && echo "$line" | sha256sum -c - >/dev/null 2>&1) || fail "$archive is not the file that checksums.txt names"
-tar -xzf "$work/$archive" -C "$work" ./weir 2>/dev/null || tar -xzf "$work/$archive" -C "$work" weir
+tar -xzf "$work/$archive" -C "$work" ./weir
 # Moved in one step: a program that runs is never half-written.
 cp "$work/weir" "$folder/.weir.new"
 chmod 755 "$folder/.weir.new"
