@@ -35,7 +35,8 @@ test: ## Run all tests, the scenarios on a real control plane among them; says h
 test-flux: tools control-plane ## Run the tests against Flux's own programs, which the FLUX_* variables name.
 	@e2e/test-flux
 
-demo: tools control-plane ## Show the whole loop on a throw-away control plane; KEEP=1 leaves it running.
+demo: control-plane ## Show the whole loop on a throw-away control plane; KEEP=1 leaves it running.
+	@e2e/tools demo
 	cargo build --bins
 	cargo run -q --bin demo
 
