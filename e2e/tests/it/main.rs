@@ -1,6 +1,6 @@
 //! The scenarios of the seed articles and what else users meet, played against `weir run` on a real control plane.
 //!
-//! `cargo build -p weir-cli` first; `make test` does.
+//! The programs must be built first, with `cargo build --bins`; `make test` does.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod a_prune;
