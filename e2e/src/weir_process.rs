@@ -2,13 +2,16 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use weir_testkit::{Folder, Process, built_program, free_port, repo_path};
 
 use crate::ready::{keep_log, wait_until_ready};
 
 /// Flux's controllers are given 10 s at most to finish what they do.
 const STOP_DEADLINE: Duration = Duration::from_secs(20);
+
+/// File that a kill point makes before it ends the process.
+const KILLED: &str = "killed";
 
 /// Settings of `weir run`.
 #[derive(Debug, Clone, Default)]
@@ -115,10 +118,15 @@ impl WeirProcess {
     /// Waits until its kill point has ended it.
     ///
     /// # Errors
-    /// When it still runs at the deadline, which means that the point was never reached.
+    /// When it still runs at the deadline, or has ended by something else.
     pub async fn wait_until_killed(&mut self, deadline: Duration) -> Result<()> {
         let point = self.options.kill_point.clone().unwrap_or_default();
         self.process.wait(deadline).await.with_context(|| format!("kill point {point} was not reached"))?;
+        ensure!(
+            self.folder.join(KILLED).exists(),
+            "it has ended before {point}:\n{}",
+            self.process.log_tail()
+        );
         Ok(())
     }
 
@@ -221,7 +229,7 @@ fn spawn(
         .args(["--health-addr", &address(ports.health)])
         .args(&options.arguments);
     if let Some(point) = &options.kill_point {
-        command.env("WEIR_KILL_POINT", point).env("WEIR_KILL_FILE", folder.join("killed"));
+        command.env("WEIR_KILL_POINT", point).env("WEIR_KILL_FILE", folder.join(KILLED));
     }
     Ok(Process::start("weir run", &mut command, &folder.join("weir.log"))?)
 }
