@@ -43,7 +43,7 @@ pub enum TreeKind {
 pub struct TreeEntry {
     /// Its name, one component.
     pub name: String,
-    /// Name of the thing.
+    /// File, directory or something else.
     pub kind: TreeKind,
 }
 

@@ -1,5 +1,6 @@
 //! Paths that come from outside and stay inside: relative, normalised, without a way up (DESIGN §6).
 
+use std::borrow::Borrow;
 use std::fmt;
 
 /// Bytes of a path; longer ones are refused by every file system that we write to.
@@ -122,6 +123,12 @@ impl RelPath {
     #[must_use]
     pub fn is_below(&self, other: &Self) -> bool {
         self.text.strip_prefix(&other.text).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    }
+}
+
+impl Borrow<str> for RelPath {
+    fn borrow(&self) -> &str {
+        &self.text
     }
 }
 

@@ -161,7 +161,7 @@ pub enum ChartError {
     /// The file system failed.
     #[error("failed to read {path}: {source}")]
     Read {
-        /// Everything that was read.
+        /// The file or directory.
         path: String,
         /// The file system's words.
         #[source]
@@ -199,26 +199,26 @@ impl Chart {
     /// # Errors
     /// When it is damaged, hostile, beyond the limits, or no chart.
     pub fn from_archive(archive: &[u8], limits: &Limits) -> Result<Self, ChartError> {
-        Self::from_archive_at(archive, limits, 0).map_err(|error| match error {
+        Self::from_package(archive, &mut Room::new(limits), 0).map_err(|error| match error {
             ChartError::Undescribed => ChartError::NoDescription,
             error => error,
         })
     }
 
-    fn from_archive_at(archive: &[u8], limits: &Limits, level: usize) -> Result<Self, ChartError> {
-        Self::assemble(unpack(archive, limits)?, limits, level)
+    fn from_package(archive: &[u8], room: &mut Room<'_>, level: usize) -> Result<Self, ChartError> {
+        Self::assemble(unpack(archive, room)?, room, level)
     }
 
     /// Puts a chart together from its files.
-    fn assemble(mut files: Files, limits: &Limits, level: usize) -> Result<Self, ChartError> {
+    fn assemble(mut files: Files, room: &mut Room<'_>, level: usize) -> Result<Self, ChartError> {
         if level > MAX_NESTING {
             return Err(ChartError::Nesting);
         }
-        let chart_file = take(&mut files, CHART_FILE).ok_or(ChartError::Undescribed)?;
+        let chart_file = files.remove(CHART_FILE).ok_or(ChartError::Undescribed)?;
         let mut metadata = Metadata::parse(&chart_file)?;
         let locked = requirements(&mut files, &mut metadata)?;
         metadata.validate()?;
-        let subcharts = subcharts(&mut files, &metadata.name, limits, level)?;
+        let subcharts = subcharts(&mut files, &metadata.name, room, level)?;
         Ok(Self { metadata, files, subcharts, locked })
     }
 
@@ -230,8 +230,8 @@ impl Chart {
 
     /// Replaces the chart's default values. Returns true when it has some that could be replaced (SRC-CHT-15).
     pub fn replace_values(&mut self, values: String) -> bool {
-        match self.files.iter_mut().find(|(path, _)| path.as_str() == VALUES_FILE) {
-            Some((_, content)) => {
+        match self.files.get_mut(VALUES_FILE) {
+            Some(content) => {
                 *content = values.into();
                 true
             }
@@ -264,17 +264,17 @@ impl Chart {
 /// the files of the old format count in a chart of the new one, too, where they become part of the new files; a lock file
 /// of the new format is of no use to a chart of the old one.
 fn requirements(files: &mut Files, metadata: &mut Metadata) -> Result<Option<Vec<Dependency>>, ChartError> {
-    if let Some(requirements) = get(files, REQUIREMENTS_FILE) {
+    if let Some(requirements) = files.get(REQUIREMENTS_FILE) {
         metadata.dependencies = metadata::dependencies(REQUIREMENTS_FILE, requirements)?;
     }
     let names = [REQUIREMENTS_LOCK_FILE, LOCK_FILE];
-    let lock = names.iter().find_map(|name| get(files, name).map(|lock| (*name, lock.clone())));
+    let lock = names.iter().find_map(|name| files.get(*name).map(|lock| (*name, lock.clone())));
     let locked = lock.as_ref().map(|(name, lock)| metadata::dependencies(name, lock)).transpose()?;
     if metadata.api_version == V1 {
-        take(files, LOCK_FILE);
+        files.remove(LOCK_FILE);
     } else {
-        take(files, REQUIREMENTS_FILE);
-        take(files, REQUIREMENTS_LOCK_FILE);
+        files.remove(REQUIREMENTS_FILE);
+        files.remove(REQUIREMENTS_LOCK_FILE);
         if let (Some((_, lock)), Ok(path)) = (lock, RelPath::parse(LOCK_FILE)) {
             files.insert(path, lock);
         }
@@ -282,14 +282,41 @@ fn requirements(files: &mut Files, metadata: &mut Metadata) -> Result<Option<Vec
     Ok(locked.map(|locked| locked.into_iter().flatten().collect()))
 }
 
+/// The room that a chart has, together with the charts in it.
+struct Room<'a> {
+    limits: &'a Limits,
+    files: usize,
+    bytes: u64,
+}
+
+impl<'a> Room<'a> {
+    fn new(limits: &'a Limits) -> Self {
+        Self { limits, files: 0, bytes: 0 }
+    }
+
+    /// Counts a file.
+    fn add(&mut self, content: &Bytes) -> Result<(), ChartError> {
+        self.files += 1;
+        self.bytes += content.len() as u64;
+        if self.files > self.limits.files {
+            return Err(ChartError::TooMuch { what: "files", limit: self.limits.files as u64 });
+        }
+        if self.bytes > self.limits.unpacked {
+            return Err(ChartError::TooMuch { what: "bytes", limit: self.limits.unpacked });
+        }
+        Ok(())
+    }
+}
+
 /// The files of a package, without the directory around them.
-fn unpack(archive: &[u8], limits: &Limits) -> Result<Files, ChartError> {
+fn unpack(archive: &[u8], room: &mut Room<'_>) -> Result<Files, ChartError> {
+    let Limits { chart, unpacked, files, file, depth, .. } = *room.limits;
     let limits = weir_artifact::Limits {
-        download: limits.chart,
-        unpacked: limits.unpacked,
-        entries: limits.files,
-        file: limits.file,
-        depth: limits.depth,
+        download: chart,
+        unpacked,
+        entries: files,
+        file,
+        depth,
         ..weir_artifact::Limits::default()
     };
     let unpacked = Untar::new(limits).backslashes().to_map(archive).map_err(archive_failure)?;
@@ -304,6 +331,7 @@ fn unpack(archive: &[u8], limits: &Limits) -> Result<Files, ChartError> {
         let is_drive = characters.next().is_some_and(|c| c.is_ascii_alphabetic())
             && characters.as_str().starts_with(":/");
         let inner = RelPath::parse(inner).ok().filter(|_| !is_drive).ok_or(ChartError::Name)?;
+        room.add(&entry.bytes)?;
         files.insert(inner, without_mark(entry.bytes));
     }
     Ok(files)
@@ -324,7 +352,7 @@ fn archive_failure(error: UntarError) -> ChartError {
 fn subcharts(
     files: &mut Files,
     chart: &str,
-    limits: &Limits,
+    room: &mut Room<'_>,
     level: usize,
 ) -> Result<Vec<Chart>, ChartError> {
     let mut by_name: BTreeMap<String, Files> = BTreeMap::new();
@@ -350,10 +378,10 @@ fn subcharts(
     };
     let mut found = Vec::with_capacity(by_name.len() + packages.len());
     for (name, files) in by_name {
-        found.push(Chart::assemble(files, limits, level + 1).map_err(failed(name))?);
+        found.push(Chart::assemble(files, room, level + 1).map_err(failed(name))?);
     }
     for (name, package) in packages {
-        found.push(Chart::from_archive_at(&package, limits, level + 1).map_err(failed(name))?);
+        found.push(Chart::from_package(&package, room, level + 1).map_err(failed(name))?);
     }
     Ok(found)
 }
@@ -361,14 +389,6 @@ fn subcharts(
 fn is_of_subchart(path: &RelPath) -> bool {
     let below = path.as_str().strip_prefix(CHARTS).is_some_and(|rest| rest.starts_with('/'));
     below && !path.as_str().ends_with(".prov")
-}
-
-fn get<'a>(files: &'a Files, name: &str) -> Option<&'a Bytes> {
-    files.iter().find(|(path, _)| path.as_str() == name).map(|(_, content)| content)
-}
-
-fn take(files: &mut Files, name: &str) -> Option<Bytes> {
-    RelPath::parse(name).ok().and_then(|path| files.remove(&path))
 }
 
 fn without_mark(content: Bytes) -> Bytes {

@@ -28,7 +28,7 @@ pub enum DependencyError {
     /// The range is none.
     #[error("invalid version/constraint format '{range}': {source}")]
     Range {
-        /// Repository named in the chart.
+        /// The range, as the chart states it.
         range: String,
         /// The fault in it.
         #[source]

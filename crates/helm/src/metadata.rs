@@ -37,7 +37,7 @@ pub enum MetadataError {
     Invalid {
         /// The field.
         field: &'static str,
-        /// Text in place of the length.
+        /// The field's value.
         value: String,
     },
     /// Neither an application nor a library.
@@ -46,7 +46,7 @@ pub enum MetadataError {
     /// Neither `v1` nor `v2`.
     #[error("validation: chart.metadata.apiVersion {value:?} is not supported: it must be \"v1\" or \"v2\"")]
     ApiVersion {
-        /// Text in place of the length.
+        /// The field's value.
         value: String,
     },
     /// A dependency or maintainer that is null.

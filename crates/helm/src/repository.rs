@@ -20,7 +20,7 @@ pub enum FetchError {
     /// The server could not be asked.
     #[error("Get \"{url}\": {reason}")]
     Transport {
-        /// Name of the thing requested.
+        /// The index or chart that was requested.
         url: String,
         /// Cause, in Go's text.
         reason: String,
@@ -31,7 +31,7 @@ pub enum FetchError {
     /// The server refused.
     #[error("failed to fetch {url} : {status}")]
     Status {
-        /// Name of the thing requested.
+        /// The index or chart that was requested.
         url: String,
         /// Code and phrase.
         status: reqwest::StatusCode,

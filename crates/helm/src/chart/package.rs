@@ -1,6 +1,6 @@
 //! Writing a chart as a package whose bytes depend on its content alone (SRC-CHT-17, SRC-STO-9).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 use flate2::{Compression, GzBuilder, write::GzEncoder};
@@ -41,13 +41,18 @@ impl Chart {
             }
             file(tar, &format!("{base}/{path}"), content)?;
         }
-        let mut taken = BTreeSet::new();
+        let (mut taken, mut counts) = (BTreeSet::new(), BTreeMap::new());
         for subchart in &self.subcharts {
             let Metadata { name, version, .. } = &subchart.metadata;
-            // Helm finds charts by what they say of themselves: a second one of that name only needs a place of its own.
+            // Helm finds charts by what they say of themselves: another one of that name only needs a place of its own.
             let mut place = name.clone();
+            if taken.contains(&place) {
+                place = format!("{name}-{version}");
+            }
             while !taken.insert(place.clone()) {
-                place = format!("{place}-{version}");
+                let count = counts.entry((name, version)).or_insert(1);
+                *count += 1;
+                place = format!("{name}-{version}-{count}");
             }
             subchart.append(tar, &format!("{base}/{CHARTS}/{place}"))?;
         }

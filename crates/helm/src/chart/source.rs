@@ -7,7 +7,7 @@ use weir_artifact::archive::find;
 use weir_artifact::{RelPath, Tree, TreeKind};
 
 use super::ignore::{IGNORE_FILE, Rules};
-use super::{Chart, ChartError, Files, VALUES_FILE, get, without_mark};
+use super::{Chart, ChartError, Files, Room, VALUES_FILE, without_mark};
 use crate::{Limits, values};
 
 /// A file of a tree, if it has at most `limit` bytes. `None` when there is no such file.
@@ -42,27 +42,27 @@ impl Chart {
         let place = || directory.map_or_else(|| "/".to_owned(), |directory| format!("/{directory}/"));
         let rules = rules(tree, directory, limits);
         let rules = rules.map_err(|source| ChartError::Ignore { source: Box::new(source) })?;
-        let files = Collector { tree, directory, limits, rules, bytes: 0 }.collect();
+        let mut room = Room::new(limits);
+        let files = Collector { tree, directory, room: &mut room, rules }.collect();
         let files = files.map_err(|source| ChartError::Files { place: place(), source: Box::new(source) })?;
-        Self::from_files(files, limits)
+        Self::from_files(files, &mut room)
             .map_err(|source| ChartError::Directory { place: place(), source: Box::new(source) })
     }
 
-    fn from_files(files: Files, limits: &Limits) -> Result<Self, ChartError> {
-        if let Some(content) = get(&files, VALUES_FILE) {
+    fn from_files(files: Files, room: &mut Room<'_>) -> Result<Self, ChartError> {
+        if let Some(content) = files.get(VALUES_FILE) {
             values::parse_all(VALUES_FILE, content).map_err(|source| ChartError::Values { source })?;
         }
-        Self::assemble(files, limits, 0)
+        Self::assemble(files, room, 0)
     }
 }
 
 /// Gathers the files of a chart's directory.
-struct Collector<'a> {
+struct Collector<'a, 'l> {
     tree: &'a dyn Tree,
     directory: Option<&'a RelPath>,
-    limits: &'a Limits,
+    room: &'a mut Room<'l>,
     rules: Rules,
-    bytes: u64,
 }
 
 /// The patterns of the files that stay out.
@@ -71,8 +71,8 @@ fn rules(tree: &dyn Tree, directory: Option<&RelPath>, limits: &Limits) -> Resul
     Rules::parse(&String::from_utf8_lossy(&file.unwrap_or_default()))
 }
 
-impl Collector<'_> {
-    fn collect(mut self) -> Result<Files, ChartError> {
+impl Collector<'_, '_> {
+    fn collect(self) -> Result<Files, ChartError> {
         let mut files = Files::new();
         let mut pending: Vec<Option<RelPath>> = vec![None];
         while let Some(directory) = pending.pop() {
@@ -84,9 +84,10 @@ impl Collector<'_> {
                 if is_directory {
                     pending.push(Some(path));
                 } else {
-                    let content = self.read(&path)?;
+                    let place = below(self.directory, path.as_str())?;
+                    let content = read(self.tree, &place, self.room.limits.file)?.unwrap_or_default();
+                    self.room.add(&content)?;
                     files.insert(path, content);
-                    self.check(files.len() as u64, self.limits.files as u64, "files")?;
                 }
             }
         }
@@ -95,10 +96,10 @@ impl Collector<'_> {
 
     /// The entries of a directory of the chart, by their path in the chart.
     fn list(&self, directory: Option<&RelPath>) -> Result<Vec<(RelPath, TreeKind)>, ChartError> {
-        if directory.is_some_and(|directory| directory.depth() >= self.limits.depth) {
+        if directory.is_some_and(|directory| directory.depth() >= self.room.limits.depth) {
             return Err(ChartError::TooMuch {
                 what: "directories inside each other",
-                limit: self.limits.depth as u64,
+                limit: self.room.limits.depth as u64,
             });
         }
         let place = match directory {
@@ -110,18 +111,6 @@ impl Collector<'_> {
         let entries = entries.map_err(|source| ChartError::Read { path: shown(), source })?;
         let named = |entry: weir_artifact::TreeEntry| Ok((below(directory, &entry.name)?, entry.kind));
         entries.into_iter().map(named).collect()
-    }
-
-    fn read(&mut self, path: &RelPath) -> Result<Bytes, ChartError> {
-        let place = below(self.directory, path.as_str())?;
-        let content = read(self.tree, &place, self.limits.file)?.unwrap_or_default();
-        self.bytes += content.len() as u64;
-        self.check(self.bytes, self.limits.unpacked, "bytes")?;
-        Ok(content)
-    }
-
-    fn check(&self, count: u64, limit: u64, what: &'static str) -> Result<(), ChartError> {
-        if count > limit { Err(ChartError::TooMuch { what, limit }) } else { Ok(()) }
     }
 }
 

@@ -51,6 +51,42 @@ fn charts_in_charts_end_somewhere() {
     assert!(refusal(&inner, &Limits::default()).ends_with("charts are nested deeper than 8 levels"));
 }
 
+/// The caps are on all of a chart: packages in it do not begin with new ones.
+#[test]
+fn packages_in_packages_share_the_caps() {
+    let zeros = vec![0; 1 << 20];
+    let inner =
+        package(&[("db/Chart.yaml", b"name: db\nversion: 1.0.0\n"), ("db/big", &zeros), ("db/more", b"")]);
+    let outer: Vec<(String, &[u8])> =
+        (0..10).map(|index| (format!("app/charts/{index}.tgz"), inner.as_slice())).collect();
+    let outer: Vec<(&str, &[u8])> = outer.iter().map(|(name, content)| (name.as_str(), *content)).collect();
+    let archive = package(&[&[("app/Chart.yaml", DESCRIPTION)], outer.as_slice()].concat());
+    let limits = Limits { unpacked: 6 << 20, ..Limits::default() };
+    assert_eq!(
+        refusal(&archive, &limits),
+        "error unpacking subchart 5.tgz in app: chart has more than 6291456 bytes"
+    );
+    let limits = Limits { files: 25, ..Limits::default() };
+    assert_eq!(
+        refusal(&archive, &limits),
+        "error unpacking subchart 4.tgz in app: chart has more than 25 files"
+    );
+    assert_eq!(Chart::from_archive(&archive, &Limits::default()).unwrap().subcharts().len(), 10);
+}
+
+/// Minutes, if each looked for a place of its own.
+#[test]
+fn thousands_of_charts_with_one_name() {
+    let names: Vec<String> = (0..10_000).map(|index| format!("app/charts/{index}/Chart.yaml")).collect();
+    let subcharts = names.iter().map(|name| (name.as_str(), DESCRIPTION));
+    let archive =
+        package(&[("app/Chart.yaml", DESCRIPTION)].into_iter().chain(subcharts).collect::<Vec<_>>());
+    let mut packed = Vec::new();
+    Chart::from_archive(&archive, &Limits::default()).unwrap().package(&mut packed).unwrap();
+    let packed = Chart::from_archive(&packed, &Limits::default()).unwrap();
+    assert_eq!(packed.subcharts().len(), names.len());
+}
+
 #[rstest]
 #[case(b"", "EOF")]
 #[case(b"not gzip", "gzip: invalid header")]
