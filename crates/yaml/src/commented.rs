@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use granit_parser::{Event, Options, Parser, Placement, ScalarStyle, ScanError};
+use granit_parser::{Event, Marker, Options, Parser, Placement, ScalarStyle, ScanError};
 
 use crate::parse::explicit_tag;
 use crate::{Limits, Scalar, Source, Style, Tag, YamlError, resolve};
@@ -58,16 +58,16 @@ pub fn read(source: &Arc<Source>, limits: &Limits) -> Result<Vec<Commented>, Yam
     options.max_buffered_comment_events = MAX_COMMENTS;
     options.block_nesting_limit = limits.depth + 1;
     options.flow_nesting_limit = limits.depth + 1;
-    let mut reader = Reader { text: source.as_str(), ..Reader::default() };
+    let mut reader = Reader::default();
     for next in Parser::new_from_str_with_options(source.as_str(), options) {
         let (event, span) = next.map_err(|error| syntax(&error, limits))?;
         let at = span.byte_range().map_or(0, |range| range.start);
         match event {
             Event::Comment(text, placement) => {
-                reader.comment(text.into_owned(), placement == Placement::Right, at);
+                reader.comment(text.into_owned(), placement == Placement::Right, span.start.col());
             }
-            Event::MappingStart(..) => reader.open(Commented::Map(Vec::new()), at, limits)?,
-            Event::SequenceStart(..) => reader.open(Commented::Seq(Vec::new()), at, limits)?,
+            Event::MappingStart(..) => reader.open(Commented::Map(Vec::new()), span.start, limits)?,
+            Event::SequenceStart(..) => reader.open(Commented::Seq(Vec::new()), span.start, limits)?,
             Event::MappingEnd | Event::SequenceEnd => reader.close(source)?,
             Event::Scalar(text, style, _, tag) => {
                 // A block without lines is a text.
@@ -114,23 +114,16 @@ struct Open {
 }
 
 #[derive(Default)]
-struct Reader<'s> {
-    text: &'s str,
+struct Reader {
     open: Vec<Open>,
     /// Comments on lines of their own that nothing has followed yet, with their columns.
     pending: Vec<(Comment, usize)>,
     documents: Vec<Commented>,
 }
 
-impl Reader<'_> {
-    fn column(&self, at: usize) -> usize {
-        let before = self.text.get(..at).unwrap_or_default();
-        at - before.rfind('\n').map_or(0, |line_break| line_break + 1)
-    }
-
+impl Reader {
     /// A comment behind a value stands before the value's entry, as one behind a key does.
-    fn comment(&mut self, text: String, is_behind: bool, at: usize) {
-        let column = self.column(at);
+    fn comment(&mut self, text: String, is_behind: bool, column: usize) {
         if let Some(open) = self.open.last_mut().filter(|_| is_behind) {
             let is_key = open.key.is_some();
             let comment = Comment { text, is_inline: !is_key };
@@ -149,12 +142,11 @@ impl Reader<'_> {
         self.pending.push((Comment { text, is_inline: false }, column));
     }
 
-    fn open(&mut self, node: Commented, at: usize, limits: &Limits) -> Result<(), YamlError> {
+    fn open(&mut self, node: Commented, at: Marker, limits: &Limits) -> Result<(), YamlError> {
         if self.open.len() >= limits.depth {
-            let line = self.text.get(..at).unwrap_or_default().split('\n').count();
-            return Err(YamlError::TooDeep { line, limit: limits.depth });
+            return Err(YamlError::TooDeep { line: at.line(), limit: limits.depth });
         }
-        let column = self.column(at);
+        let column = at.col();
         // Comments above a dash are about all of its element, those behind it about the first entry.
         if matches!(self.open.last(), Some(Open { node: Commented::Seq(_), .. })) {
             self.take_pending(self.pending.iter().take_while(|(_, at)| *at < column).count());
@@ -265,6 +257,13 @@ mod tests {
     #[test]
     fn blocks_without_lines_are_texts() {
         assert_eq!(read_all("a: |4+\n\nb: |-\nc: x\n"), "{a=\n,b=,c=x}");
+    }
+
+    /// Minutes, if each collection looked for the start of its line.
+    #[test]
+    fn one_long_line() {
+        let text = format!("a: [{}]\n", "{},".repeat(1 << 20));
+        assert_eq!(read_all(&text).len(), "{a=[]}".len() + 3 * (1 << 20) - 1);
     }
 
     #[test]

@@ -93,9 +93,11 @@ impl<'s> Builder<'s> {
             FrameKind::Map { first, merges, .. } => {
                 let mut map = Map { entries: self.entries.drain(first.min(self.entries.len())..).collect() };
                 if !merges.is_empty() {
-                    let line = self.source.line_at(frame.at);
-                    self.spend(merges.iter().map(size).sum(), line)?;
-                    merge::apply(&mut map, merges).map_err(|problem| YamlError::Merge { line, problem })?;
+                    self.spend(merges.iter().map(size).sum(), frame.at)?;
+                    merge::apply(&mut map, merges).map_err(|problem| YamlError::Merge {
+                        line: self.source.line_at(frame.at),
+                        problem,
+                    })?;
                 }
                 Node::Map(map)
             }
@@ -108,18 +110,15 @@ impl<'s> Builder<'s> {
     }
 
     pub(super) fn alias(&mut self, anchor: usize, at: usize) -> Result<(), YamlError> {
-        let line = || self.source.line_at(at);
         let Some(node) = self.anchors.get(&anchor) else {
             // The anchor is known to the parser but still open: it would contain itself.
             return Err(YamlError::Syntax {
-                line: line(),
+                line: self.source.line_at(at),
                 problem: "anchor value contains itself".to_owned(),
             });
         };
-        let line = line();
-        let size = size(node);
         let node = node.clone();
-        self.spend(size, line)?;
+        self.spend(size(&node), at)?;
         self.push(node, at)
     }
 
@@ -140,15 +139,14 @@ impl<'s> Builder<'s> {
         Ok(())
     }
 
-    fn spend(&mut self, size: Expanded, line: usize) -> Result<(), YamlError> {
+    fn spend(&mut self, size: Expanded, at: usize) -> Result<(), YamlError> {
         *self.expanded = [*self.expanded, size].into_iter().sum();
-        if self.expanded.nodes > self.limits.alias_nodes {
-            return Err(YamlError::ExcessiveAliasing { line, limit: self.limits.alias_nodes, unit: "nodes" });
-        }
-        if self.expanded.bytes > self.limits.alias_bytes {
-            return Err(YamlError::ExcessiveAliasing { line, limit: self.limits.alias_bytes, unit: "bytes" });
-        }
-        Ok(())
+        let (limit, unit) = match self.limits {
+            limits if self.expanded.nodes > limits.alias_nodes => (limits.alias_nodes, "nodes"),
+            limits if self.expanded.bytes > limits.alias_bytes => (limits.alias_bytes, "bytes"),
+            _ => return Ok(()),
+        };
+        Err(YamlError::ExcessiveAliasing { line: self.source.line_at(at), limit, unit })
     }
 }
 

@@ -51,7 +51,7 @@ pub(super) fn read_document(
     builder: &mut Builder<'_>,
 ) -> Result<(), Failure> {
     let text = source.as_str().get(range.clone()).unwrap_or_default();
-    let mut reader = Reader { source, text, base: range.start, flow_depth: 0 };
+    let mut reader = Reader { source, text, base: range.start, flow_depth: 0, unfinished: unfinished(text) };
     let mut parser = Parser::new_from_str_with_options(text, options(limits));
     while let Some(next) = parser.next() {
         let (event, span) = next?;
@@ -97,6 +97,13 @@ struct Reader<'s> {
     base: usize,
     /// Number of open collections that are in brackets.
     flow_depth: usize,
+    unfinished: Option<usize>,
+}
+
+/// The end of a text whose last line has no line break, without the spaces behind it.
+fn unfinished(text: &str) -> Option<usize> {
+    let last_line = text.rsplit('\n').next().unwrap_or_default();
+    (!last_line.trim().is_empty()).then(|| text.trim_end().len())
 }
 
 impl Reader<'_> {
@@ -189,20 +196,12 @@ impl Reader<'_> {
             return self.cut(inner);
         }
         let mut value = value.into_owned();
-        if matches!(style, Style::Literal | Style::Folded)
-            && value.ends_with('\n')
-            && self.ends_unfinished(&range)
-        {
+        // go-yaml adds no line break to a block at the end of such a text.
+        let is_last = self.unfinished.is_some_and(|end| range.end >= end);
+        if is_last && matches!(style, Style::Literal | Style::Folded) && value.ends_with('\n') {
             value.pop();
         }
         Text::decoded(self.source, self.base + range.start, value)
-    }
-
-    /// Returns true when a block scalar runs up to the end of a text that has no line break there. go-yaml does not
-    /// add one.
-    fn ends_unfinished(&self, range: &Range<usize>) -> bool {
-        let last_line = self.text.rsplit('\n').next().unwrap_or_default();
-        !last_line.trim().is_empty() && range.end >= self.text.trim_end().len()
     }
 
     fn cut(&self, range: Range<usize>) -> Text {

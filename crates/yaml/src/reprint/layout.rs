@@ -79,14 +79,18 @@ impl Layout {
             Reader { source: text, seen: 0, open: Vec::new(), pending: Vec::new(), root: Self::default() };
         for next in Parser::new_from_str_with_options(text, options) {
             let (event, span) = next?;
-            let range = span.byte_range().unwrap_or(0..0);
+            let (range, column) = (span.byte_range().unwrap_or(0..0), span.start.col());
             match event {
-                Event::Comment(text, placement) => reader.comment(text.into_owned(), placement, range.start),
+                Event::Comment(text, placement) => {
+                    reader.comment(text.into_owned(), placement, range.start, column);
+                }
                 Event::MappingStart(style, ..) => {
-                    reader.start(true, style == StructureStyle::Flow, range.start);
+                    let open = Open { is_map: true, column, ..Open::default() };
+                    reader.start(open, style == StructureStyle::Flow, range.start);
                 }
                 Event::SequenceStart(style, ..) => {
-                    reader.start(false, style == StructureStyle::Flow, range.start);
+                    let open = Open { column, ..Open::default() };
+                    reader.start(open, style == StructureStyle::Flow, range.start);
                 }
                 Event::MappingEnd | Event::SequenceEnd => reader.end(),
                 Event::Scalar(..) | Event::Alias(_) => reader.leaf(range.start),
@@ -125,19 +129,14 @@ impl Reader<'_> {
         inner.is_some_and(|(lines, _)| lines.split('\n').any(|line| line.trim().is_empty()))
     }
 
-    fn column(&self, at: usize) -> usize {
-        let before = self.source.get(..at).unwrap_or_default();
-        at - before.rfind('\n').map_or(0, |line_break| line_break + 1)
-    }
-
-    fn comment(&mut self, text: String, placement: Placement, at: usize) {
+    fn comment(&mut self, text: String, placement: Placement, at: usize, column: usize) {
         if placement == Placement::Right
             && let Some(place) = self.line_of()
         {
             *place = Some(text);
             return;
         }
-        let comment = Comment { text, column: self.column(at), is_apart: self.is_apart(at) };
+        let comment = Comment { text, column, is_apart: self.is_apart(at) };
         self.pending.push(comment);
     }
 
@@ -151,8 +150,7 @@ impl Reader<'_> {
         }
     }
 
-    fn start(&mut self, is_map: bool, is_flow: bool, at: usize) {
-        let column = self.column(at);
+    fn start(&mut self, mut open: Open, is_flow: bool, at: usize) {
         let line = self.open.last_mut().and_then(|open| open.key_line.take());
         // A comment above the first key of a mapping belongs to that key, not to the mapping.
         let head = self.open.last_mut().and_then(|open| open.key.take());
@@ -160,8 +158,8 @@ impl Reader<'_> {
             Some(head) => head,
             None => self.take_pending(at),
         };
-        let layout = Layout { is_flow, head, line, ..Layout::default() };
-        self.open.push(Open { layout, is_map, column, ..Open::default() });
+        open.layout = Layout { is_flow, head, line, ..Layout::default() };
+        self.open.push(open);
     }
 
     fn leaf(&mut self, at: usize) {
