@@ -153,7 +153,7 @@ pub enum Error {
     /// A field path that cannot be followed in a resource (KZ-701).
     #[error("{problem}{}", at(.position))]
     FieldPath {
-        /// Obstacle.
+        /// The fault found.
         problem: String,
         /// Place at which the resource was read.
         position: Option<Position>,

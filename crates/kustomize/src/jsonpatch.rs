@@ -203,8 +203,10 @@ fn count(node: &Node) -> usize {
 fn is_equal(left: &Node, right: &Node) -> bool {
     match (left, right) {
         (Node::Map(left), Node::Map(right)) => {
-            left.len() == right.len()
-                && left.iter().all(|(key, value)| right.get(key).is_some_and(|other| is_equal(value, other)))
+            left.len() == right.len() && {
+                let others = right.index();
+                left.iter().all(|(key, value)| others.get(key).is_some_and(|other| is_equal(value, other)))
+            }
         }
         (Node::Seq(left), Node::Seq(right)) => {
             left.len() == right.len() && left.iter().zip(right).all(|(left, right)| is_equal(left, right))

@@ -19,7 +19,7 @@ pub use self::replacement::{
     Replacement, ReplacementSource, ReplacementTarget, TargetSelector, ValueOptions,
 };
 use crate::fieldspec::FieldSpec;
-use crate::fs::{FileSystem, FsError, RelPath};
+use crate::fs::{FileSystem, RelPath};
 
 /// Names a kustomization file may have, in the order they are looked for (KZ-201).
 pub const FILE_NAMES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
@@ -214,15 +214,8 @@ pub enum UnknownFields {
 
 impl Kustomization {
     /// Returns the kustomization files of `directory`, one of each name at most; a build takes one only (KZ-201).
-    ///
-    /// # Errors
-    /// The directory's path is too long.
-    pub fn files_of(
-        directory: &RelPath,
-        is_file: impl Fn(&RelPath) -> bool,
-    ) -> Result<Vec<RelPath>, FsError> {
-        let paths = FILE_NAMES.into_iter().map(|name| directory.join(name));
-        paths.filter(|path| path.as_ref().map_or(true, &is_file)).collect()
+    pub fn files_of(directory: &RelPath, is_file: impl Fn(&RelPath) -> bool) -> Vec<RelPath> {
+        FILE_NAMES.into_iter().map(|name| directory.child(name)).filter(is_file).collect()
     }
 
     /// Returns the only kustomization file of `directory`, if there is one.
@@ -233,7 +226,7 @@ impl Kustomization {
         directory: &RelPath,
         is_file: impl Fn(&RelPath) -> bool,
     ) -> Result<Option<RelPath>, crate::Error> {
-        let mut found = Self::files_of(directory, is_file)?;
+        let mut found = Self::files_of(directory, is_file);
         let only = found.pop();
         if found.is_empty() { Ok(only) } else { Err(crate::Error::SeveralKustomizations(directory.clone())) }
     }

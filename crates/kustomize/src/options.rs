@@ -91,7 +91,7 @@ pub struct Output {
     pub resources: Vec<Resource>,
     /// Remarks that are no errors, in the order they came up.
     pub warnings: Vec<Warning>,
-    /// Everything that was read.
+    /// Each file and directory that was read.
     pub read_set: ReadSet,
     /// Parts of values of Secrets that replacements have copied.
     pub secret_parts: Vec<SecretPart>,

@@ -95,12 +95,13 @@ fn default_lists() -> LegacySortOptions {
 }
 
 fn legacy(resources: &mut [Resource], lists: &LegacySortOptions) {
-    let first = lists.order_first.iter().rev().enumerate().map(|(at, kind)| (kind, -(at as isize) - 1));
-    let last = lists.order_last.iter().enumerate().map(|(at, kind)| (kind, at as isize + 1));
-    let ranks: HashMap<&String, isize> = first.chain(last).collect();
+    let first =
+        lists.order_first.iter().rev().enumerate().map(|(at, kind)| (kind.as_str(), -(at as isize) - 1));
+    let last = lists.order_last.iter().enumerate().map(|(at, kind)| (kind.as_str(), at as isize + 1));
+    let ranks: HashMap<&str, isize> = first.chain(last).collect();
     resources.sort_by_cached_key(|resource| {
         let id = resource.id();
-        let rank = ranks.get(&id.gvk.kind.to_owned()).copied().unwrap_or_default();
+        let rank = ranks.get(id.gvk.kind).copied().unwrap_or_default();
         LegacyKey { rank, group_is_empty: id.gvk.group.is_empty(), gvk: gvk_text(id.gvk), id: id_text(id) }
     });
 }
@@ -134,13 +135,5 @@ impl PartialOrd for LegacyKey {
 }
 
 fn id_text(id: ResId<'_>) -> String {
-    let gvk = id.gvk;
-    format!(
-        "{}.{}.{}|{}|{}",
-        or_placeholder(gvk.kind, "[noKind]"),
-        or_placeholder(gvk.version, "[noVer]"),
-        or_placeholder(gvk.group, "[noGrp]"),
-        or_placeholder(id.namespace, "~X"),
-        id.name
-    )
+    format!("{}|{}|{}", id.gvk, or_placeholder(id.namespace, "~X"), id.name)
 }

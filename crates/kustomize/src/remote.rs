@@ -52,7 +52,7 @@ pub enum FetchError {
     /// It took too long.
     #[error("hit {limit:?} timeout fetching '{url}'")]
     Timeout {
-        /// Name of the thing requested.
+        /// The URL, as messages show it.
         url: String,
         /// The time that it had.
         limit: Duration,
@@ -60,7 +60,7 @@ pub enum FetchError {
     /// It is larger than the cap.
     #[error("'{url}' is larger than the {limit} bytes that are fetched")]
     TooLarge {
-        /// Name of the thing requested.
+        /// The URL, as messages show it.
         url: String,
         /// The cap in bytes.
         limit: u64,

@@ -29,7 +29,7 @@ impl Target {
     ) -> Result<Self, Error> {
         let directory = loader.root();
         let (file, document) = match given {
-            Some(document) => (replaced(build, directory)?, Rc::new(document)),
+            Some(document) => (replaced(build, directory), Rc::new(document)),
             None => {
                 let file = find(build, directory)?;
                 let document = build.files.kustomization(&file)?;
@@ -79,9 +79,9 @@ fn custom_schema(path: &str, content: Vec<u8>, base: Option<&Schema>) -> Result<
 }
 
 /// Returns the file that a given document stands for: the one that is there, or the one that would be made.
-fn replaced(build: &Build<'_>, directory: &RelPath) -> Result<RelPath, Error> {
-    let found = Kustomization::files_of(directory, |path| build.files.is_file(path))?;
-    found.into_iter().next().map_or_else(|| Ok(directory.join(FILE_NAMES[0])?), Ok)
+fn replaced(build: &Build<'_>, directory: &RelPath) -> RelPath {
+    let found = Kustomization::files_of(directory, |path| build.files.is_file(path));
+    found.into_iter().next().unwrap_or_else(|| directory.child(FILE_NAMES[0]))
 }
 
 /// The only kustomization file of a directory (KZ-201).

@@ -8,6 +8,9 @@ use crate::fieldspec::FieldSpec;
 
 /// Longest chain of types that is followed; real types nest a handful of levels, cycles would not end.
 const MAX_DEPTH: usize = 32;
+/// Fields of all types of a file, those of referenced types once for each reference. The types of Kubernetes have some
+/// ten thousand; types that refer to each other have without end.
+const MAX_FIELDS: usize = 100_000;
 
 /// Reads one file of `crds`.
 pub(crate) fn from_crds(file: &str, content: Vec<u8>) -> Result<Config, Error> {
@@ -19,12 +22,12 @@ pub(crate) fn from_crds(file: &str, content: Vec<u8>) -> Result<Config, Error> {
     let Some(node) = node.filter(|node| !node.is_null()) else { return Ok(Config::default()) };
     let decoding = if is_json { "" } else { "error unmarshaling JSON: while decoding JSON: " };
     let types = types(&node).map_err(|problem| unusable(format!("{decoding}{problem}")))?;
-    let mut config = Config::default();
+    let (mut config, mut left) = (Config::default(), MAX_FIELDS);
     for (name, definition) in types.iter() {
         let kind = name.rsplit('.').next().unwrap_or(name);
         if is_root(definition) {
-            let mut walk = Walk { types, kind, config: &mut config };
-            walk.properties(definition, &[], 0);
+            let mut walk = Walk { types, kind, config: &mut config, left: &mut left };
+            walk.properties(definition, &[], 0).map_err(unusable)?;
         }
     }
     config.sort();
@@ -73,21 +76,24 @@ struct Walk<'c> {
     types: &'c Map,
     kind: &'c str,
     config: &'c mut Config,
+    /// Fields that may still be visited.
+    left: &'c mut usize,
 }
 
 impl Walk<'_> {
-    fn properties(&mut self, definition: &Node, path: &[&str], depth: usize) {
+    fn properties(&mut self, definition: &Node, path: &[&str], depth: usize) -> Result<(), String> {
         if depth >= MAX_DEPTH {
-            return;
+            return Ok(());
         }
-        let Some(map) = properties(definition) else { return };
-        for (name, property) in map.iter() {
+        for (name, property) in properties(definition).into_iter().flat_map(Map::iter) {
+            *self.left = self.left.checked_sub(1).ok_or_else(|| format!("more than {MAX_FIELDS} fields"))?;
             let path: Vec<&str> = path.iter().copied().chain([name]).collect();
             self.property(property, &path);
             if let Some(target) = property.text_at(&["$ref"]).and_then(|name| self.types.get(name)) {
-                self.properties(target, &path, depth + 1);
+                self.properties(target, &path, depth + 1)?;
             }
         }
+        Ok(())
     }
 
     fn property(&mut self, property: &Node, path: &[&str]) {

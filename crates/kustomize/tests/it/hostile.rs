@@ -19,7 +19,7 @@ fn cpu_time() -> Duration {
     Duration::from_nanos(nanoseconds.unwrap_or_default())
 }
 
-fn fails_fast(resource: Vec<u8>) -> String {
+fn ends_fast(resource: Vec<u8>) -> Result<String, String> {
     let mut fs = MemoryFs::new();
     fs.insert("kustomization.yaml", "resources: [r.yaml]\n").unwrap();
     fs.insert("r.yaml", resource).unwrap();
@@ -27,7 +27,7 @@ fn fails_fast(resource: Vec<u8>) -> String {
     let result = build(&fs, &RelPath::root(), &Options::gitops()).and_then(|output| output.to_yaml());
     let used = cpu_time() - before;
     assert!(used < PATIENCE, "took {used:?}");
-    result.unwrap_err().to_string()
+    result.map_err(|error| error.to_string())
 }
 
 pub(crate) fn bomb() -> String {
@@ -60,8 +60,49 @@ pub(crate) fn gibibyte() -> String {
 #[case::complex_key(b"{a: 1}: b\n".to_vec(), "keys must be scalars")]
 #[case::self_alias(b"a: &a [*a]\n".to_vec(), "contains itself")]
 fn hostile_resources_are_refused(#[case] resource: Vec<u8>, #[case] wanted: &str) {
-    let error = fails_fast(resource);
+    let error = ends_fast(resource).unwrap_err();
     assert!(error.contains(wanted), "{}", error.chars().take(500).collect::<String>());
+}
+
+const OBJECT: &str = "apiVersion: v1\nkind: A\nmetadata: {name: a}\n";
+
+/// Each of many small things must not look at the whole file again.
+#[rstest]
+#[case::aliases_below_a_comment(format!("#{}\n{OBJECT}a: &a 1\nb: [{}]\n", "x".repeat(4 << 20), "*a,".repeat(20_000)))]
+#[case::merges_below_a_comment(format!("#{}\n{OBJECT}a: &a {{x: 1}}\nb: [{}]\n", "x".repeat(4 << 20), "{<<: *a},".repeat(10_000)))]
+#[case::blocks_above_a_long_line(format!("{OBJECT}b:\n{}c: {}", "- |\n x\n y\n".repeat(10_000), "x".repeat(4 << 20)))]
+fn large_resources_are_read_once(#[case] resource: String) {
+    ends_fast(resource.into_bytes()).unwrap();
+}
+
+#[test]
+fn a_map_of_many_keys_is_compared_once() {
+    let keys = (0..100_000).map(|key| format!("\"k{key}\":1")).collect::<Vec<_>>().join(",");
+    let (object, patch) = (
+        format!("{OBJECT}b: {{{keys}}}\n"),
+        format!("[{{\"op\":\"test\",\"path\":\"/b\",\"value\":{{{keys}}}}}]"),
+    );
+    let kustomization = "resources: [r.yaml]\npatches: [{path: p.json, target: {kind: A}}]\n";
+    let files =
+        [("kustomization.yaml", kustomization), ("r.yaml", object.as_str()), ("p.json", patch.as_str())];
+    let before = cpu_time();
+    built(&files, "").unwrap();
+    assert!(cpu_time() - before < PATIENCE);
+}
+
+/// Types that refer to each other have paths without end, and many of them.
+#[test]
+fn types_that_refer_to_each_other() {
+    let schema = |properties: &str| format!("{{\"Schema\": {{\"properties\": {{{properties}}}}}}}");
+    let reference = |name: &str| format!("\"{name}\": {{\"$ref\": \"io.Node\"}}");
+    let node = [reference("left"), reference("right")].join(",");
+    let root = format!("\"kind\": {{}}, \"apiVersion\": {{}}, \"metadata\": {{}}, {node}");
+    let types = format!("{{\"io.Root\": {}, \"io.Node\": {}}}", schema(&root), schema(&node));
+    let before = cpu_time();
+    let files = [("kustomization.yaml", "crds: [types.json]\n"), ("types.json", types.as_str())];
+    let error = built(&files, "").unwrap_err().to_string();
+    assert!(cpu_time() - before < PATIENCE);
+    assert!(error.ends_with("'types.json': more than 100000 fields"), "{error}");
 }
 
 #[test]

@@ -100,7 +100,6 @@ pub(super) fn fingerprint(
 ) -> Result<u64, Error> {
     let mut hasher = DefaultHasher::new();
     let found = Kustomization::files_of(directory, |path| files.is_file(path));
-    let found = found.map_err(generate::Error::from)?;
     for path in &found {
         path.as_str().hash(&mut hasher);
         files.read(path, MAX_FILE).map_err(generate::Error::from)?.hash(&mut hasher);

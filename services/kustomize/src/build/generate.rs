@@ -101,7 +101,7 @@ pub(super) fn members(files: &dyn FileSystem, directory: &RelPath) -> Result<Vec
             return Err(Error::TooMany { path: directory.clone() });
         }
         if entry.kind == FileKind::Directory {
-            if Kustomization::files_of(&path, |path| files.is_file(path))?.is_empty() {
+            if Kustomization::files_of(&path, |path| files.is_file(path)).is_empty() {
                 // The folder's content stands where the folder stood.
                 entries(files, &path)?.into_iter().rev().for_each(|inner| left.push_front(inner));
             } else {
