@@ -13,7 +13,12 @@ mod value;
 use std::collections::BTreeMap;
 
 pub(crate) use self::value::{Struct, Value};
-use self::{exec::Run, limit::MAX_SOURCE, node::List, parse::Parser};
+use self::{
+    exec::Run,
+    limit::{MAX_SOURCE, MAX_TIME},
+    node::List,
+    parse::Parser,
+};
 
 /// A template that parsed: all its functions are known and all its variables declared.
 #[derive(Debug)]
@@ -75,7 +80,7 @@ impl Template {
     }
 
     pub(crate) fn render(&self, data: Value) -> Result<String, TemplateError> {
-        Run::new(self, data).finish()
+        Run::new(self, data, MAX_TIME).finish()
     }
 }
 

@@ -3,6 +3,7 @@
 mod call;
 
 use std::fmt::Display;
+use std::time::{Duration, Instant};
 
 use super::{
     Template, TemplateError,
@@ -29,10 +30,13 @@ pub(super) struct Run<'t> {
     out: String,
     steps: usize,
     depth: usize,
+    started: Instant,
+    limit: Duration,
 }
 
 impl<'t> Run<'t> {
-    pub(super) fn new(template: &'t Template, data: Value) -> Self {
+    /// A run that may take so long.
+    pub(super) fn new(template: &'t Template, data: Value, limit: Duration) -> Self {
         Self {
             template,
             inside: template.name.clone(),
@@ -41,6 +45,8 @@ impl<'t> Run<'t> {
             out: String::new(),
             steps: 0,
             depth: 0,
+            started: Instant::now(),
+            limit,
         }
     }
 
@@ -101,6 +107,9 @@ impl<'t> Run<'t> {
         self.steps += 1;
         if self.steps > MAX_STEPS {
             return Err(self.error(at, piece, format!("more than {MAX_STEPS} steps")));
+        }
+        if self.started.elapsed() > self.limit {
+            return Err(self.error(at, piece, format!("takes longer than {:?}", self.limit)));
         }
         Ok(())
     }
@@ -271,7 +280,11 @@ impl<'t> Run<'t> {
                 let command = Command { at: operand.at, first: operand.clone(), rest: Vec::new() };
                 self.function(dot, &command, name, None)
             }
-            OperandKind::Literal(literal, _) => Ok(literal.value()),
+            OperandKind::Literal(literal, _) => {
+                let value = literal.value();
+                self.changes.count(&value).map_err(|message| self.error(operand.at, operand, message))?;
+                Ok(value)
+            }
             OperandKind::Pipe(pipe) => self.pipe(dot, pipe),
             OperandKind::Chain(inner, fields) => {
                 let value = self.operand(dot, inner)?;

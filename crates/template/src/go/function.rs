@@ -20,6 +20,8 @@ mod wrap;
 
 use std::rc::Rc;
 
+use sha2::{Digest, Sha256};
+
 use super::{
     change::Changes,
     limit::MAX_OUTPUT,
@@ -215,11 +217,17 @@ fn strings(value: &Value) -> Result<Vec<String>, CallError> {
     Ok(texts)
 }
 
-fn check_length(length: usize) -> Result<(), CallError> {
+pub(super) fn check_length(length: usize) -> Result<(), CallError> {
     if length > MAX_OUTPUT { failed(format!("string is longer than {MAX_OUTPUT} bytes")) } else { Ok(()) }
 }
 
-/// Same type and same printed form; exact for all that templates can hold.
-fn are_equal(a: &Value, b: &Value) -> Result<bool, String> {
-    Ok(a.type_name() == b.type_name() && a.printed()? == b.printed()?)
+/// A value as it is compared: type and printed form. Exact for all that templates can hold.
+#[derive(PartialEq, Eq, Hash)]
+struct Form(&'static str, [u8; 32]);
+
+impl Form {
+    /// The printed form stands here by its digest: of many values that share parts it would be longer than all of them.
+    fn of(value: &Value) -> Result<Self, String> {
+        Ok(Self(value.type_name(), Sha256::digest(value.printed()?).into()))
+    }
 }

@@ -1,5 +1,7 @@
 //! The limits of a template (TP-5).
 
+use std::time::Duration;
+
 /// Longest template text, in bytes; a commit message template is a few lines.
 pub const MAX_SOURCE: usize = 64 * 1024;
 
@@ -8,6 +10,13 @@ pub const MAX_OUTPUT: usize = 256 * 1024;
 
 /// Most nodes executed in one run; ten thousand changes with a line of text each need about half of it.
 pub const MAX_STEPS: usize = 500_000;
+
+/// Most bytes of values made in one run, those dropped meanwhile included: half of the memory that Flux's manifests give the
+/// controller.
+pub(crate) const MAX_MADE: usize = 512 << 20;
+
+/// Longest run; ten thousand changes take about a second.
+pub(crate) const MAX_TIME: Duration = Duration::from_secs(60);
 
 /// Most items of a list that a function makes.
 pub(crate) const MAX_ITEMS: usize = 100_000;

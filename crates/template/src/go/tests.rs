@@ -1,10 +1,11 @@
 //! The language against what Go's own package prints.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+use std::time::Duration;
 
 use proptest::prelude::*;
 use rstest::rstest;
 
-use super::{Template, Value, limit::MAX_OUTPUT};
+use super::{Template, Value, exec::Run, limit::MAX_OUTPUT};
 
 fn data() -> Value {
     let text = |text: &str| Value::text(text);
@@ -353,9 +354,41 @@ fn what_fails_in_go_fails_in_its_words(#[case] template: &str, #[case] text: &st
 #[case("{{ wrapWith 1 (repeat 10000 \"x\") (repeat 10000 \"y\") }}", "longer than")]
 #[case("{{ $x := repeat 200000 \"x\" }}{{ join \"\" (list $x $x) }}", "longer than")]
 #[case("{{ $x := repeat 200000 \"x\" }}{{ regexReplaceAll \"x\" $x $x }}", "longer than")]
+#[case(
+    "{{ $l := list }}{{ range 10000 }}{{ $l = append $l (repeat 200000 \"x\") }}{{ end }}",
+    "values of more than 536870912 bytes"
+)]
+#[case(
+    "{{ $d := dict }}{{ range 1000 }}{{ $_ := set $d (repeat 2000 (toString .)) 1 }}{{ end }}{{ range 1000 }}{{ $_ := merge (dict) $d }}{{ end }}",
+    "values of more than"
+)]
 fn every_template_ends_within_its_limits(#[case] template: &str, #[case] text: &str) {
     let error = render(template).unwrap_err();
     assert!(error.contains(text), "{error}");
+}
+
+#[test]
+fn long_texts_of_the_source_are_counted_as_often_as_they_are_used() {
+    let (text, list) = ("x".repeat(60_000), "{{ $l := list }}{{ range 100000 }}{{ $l = append $l");
+    let error = render(&format!("{list} \"{text}\" }}}}{{{{ end }}}}")).unwrap_err();
+    assert!(error.ends_with("values of more than 536870912 bytes"), "{error}");
+}
+
+#[test]
+fn time_is_limited() {
+    let template = Template::parse("t", "{{ range 3 }}{{ end }}").unwrap();
+    let error = Run::new(&template, data(), Duration::ZERO).finish().unwrap_err().to_string();
+    assert_eq!(error, "template: t:1:9: executing \"t\" at <3>: takes longer than 0ns");
+}
+
+/// Each item is compared with all others at once: one by one, it would be billions of comparisons.
+#[rstest]
+#[case("{{ uniq (concat (until 50000) (until 50000)) | len }}", "50000")]
+#[case("{{ uniq (list 1 \"1\" 1.0 nil nil (list 1) (list 1) (list \"1\")) }}", "[1 1 1 <nil> [1]]")]
+#[case("{{ without (list 1 \"1\" 2 nil (list 1)) 1 (list 1) }}", "[1 2 <nil>]")]
+#[case("{{ has 1 (list \"1\" 1) }}{{ has 1 (list \"1\") }}", "truefalse")]
+fn equal_items(#[case] template: &str, #[case] expected: &str) {
+    assert_eq!(render(template).unwrap(), expected);
 }
 
 #[test]

@@ -102,6 +102,24 @@ impl Value {
         }
     }
 
+    /// Bytes of a value that nothing holds yet, about; the parts that it shares with others are not counted.
+    pub(super) fn own_bytes(&self) -> usize {
+        match self {
+            Self::Text(text) if Rc::strong_count(text) == 1 => text.len(),
+            Self::List(list) if Rc::strong_count(list) == 1 => {
+                list.items.iter().map(|item| size_of::<Self>() + item.own_bytes()).sum()
+            }
+            Self::Map(map) if Rc::strong_count(map) == 1 => {
+                let entries = map.entries.borrow();
+                entries
+                    .iter()
+                    .map(|(key, value)| Map::ENTRY_BYTES + key.own_bytes() + value.own_bytes())
+                    .sum()
+            }
+            _ => 0,
+        }
+    }
+
     /// Go's truth: not the zero value, not empty; structs always.
     pub(super) fn is_true(&self) -> bool {
         match self {
@@ -156,6 +174,8 @@ impl ListValue {
 }
 
 impl Map {
+    pub(super) const ENTRY_BYTES: usize = size_of::<(Value, Value)>();
+
     pub(super) fn len(&self) -> usize {
         self.entries.borrow().len()
     }
@@ -177,21 +197,22 @@ impl Map {
         entries.get(place).map(|(_, value)| value.clone())
     }
 
-    /// Sets an entry of a dictionary.
-    pub(super) fn set(&self, key: &str, value: Value) -> Result<(), String> {
+    /// Sets an entry of a dictionary. Returns true when it is a new one.
+    pub(super) fn set(&self, key: &str, value: Value) -> Result<bool, String> {
         let mut entries = self.entries.borrow_mut();
         match place(&entries, key) {
             Ok(place) => {
                 if let Some(entry) = entries.get_mut(place) {
                     entry.1 = value;
                 }
+                Ok(false)
             }
-            Err(_) if entries.len() >= MAX_ITEMS => {
-                return Err(format!("map of more than {MAX_ITEMS} entries"));
+            Err(_) if entries.len() >= MAX_ITEMS => Err(format!("map of more than {MAX_ITEMS} entries")),
+            Err(place) => {
+                entries.insert(place, (Value::text(key), value));
+                Ok(true)
             }
-            Err(place) => entries.insert(place, (Value::text(key), value)),
         }
-        Ok(())
     }
 
     /// Takes an entry away, if it is there.

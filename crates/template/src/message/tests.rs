@@ -1,5 +1,4 @@
 //! The golden messages of TP-6 to TP-10 and the complaints of TP-4.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use std::collections::BTreeMap;
 

@@ -5,7 +5,7 @@ mod source;
 
 use jiff::Timestamp;
 use weir_git::{Author, Checkout, CommitRequest, Error, Fetched, Lease, ObjectId, Signer};
-use weir_runtime::Failure;
+use weir_runtime::{Failure, ObjectKey};
 use weir_template::{Message, MessageData};
 
 use self::push::Target;
@@ -131,8 +131,16 @@ impl Automation {
         for (path, problem) in &edits.problems {
             tracing::info!(automation = %work.automation, path, problem, "file with markers left as it is");
         }
-        let message = if edits.files.is_empty() { String::new() } else { render(work, &template, &edits)? };
-        Ok(Some(Prepared { checkout, target, edits, message }))
+        if edits.files.is_empty() {
+            return Ok(Some(Prepared { checkout, target, edits, message: String::new() }));
+        }
+        let (automation, values) = (work.automation.clone(), work.commit.values.clone());
+        let rendered = blocking(move || {
+            let ObjectKey { namespace, name } = &automation;
+            let data = MessageData { namespace, name, update: &edits.update, values: &values };
+            template.render(&data).map(|message| Prepared { checkout, target, edits, message })
+        });
+        rendered.await?.map(Some).map_err(failure::update_source)
     }
 
     /// The commit that the new one follows, and what the push branch must still be.
@@ -169,16 +177,6 @@ impl Automation {
 fn short(revision: &str) -> &str {
     let name = revision.strip_prefix("refs/").and_then(|rest| rest.split_once('/'));
     name.map_or(revision, |(_, name)| name)
-}
-
-fn render(work: &Work, template: &Message, edits: &Edits) -> Result<String, Failure> {
-    let data = MessageData {
-        namespace: &work.automation.namespace,
-        name: &work.automation.name,
-        update: &edits.update,
-        values: &work.commit.values,
-    };
-    template.render(&data).map_err(failure::update_source)
 }
 
 async fn commit(

@@ -4,7 +4,6 @@ use super::{
     super::{
         TemplateError, function,
         function::{CallError, Function},
-        limit::MAX_OUTPUT,
         node::{Command, OperandKind},
         value::Value,
     },
@@ -36,16 +35,14 @@ impl Run<'_> {
         arguments.extend(last);
         let Some(function) = function else { return self.call(command, arguments.first()) };
         self.check_count(command, name, &function, arguments.len())?;
-        let result = function
-            .call(&arguments, &mut self.changes)
-            .map_err(|error| self.call_error(command, name, &arguments, error))?;
-        match &result {
-            Value::Text(text) if text.len() > MAX_OUTPUT => {
-                let message = format!("error calling {name}: string is longer than {MAX_OUTPUT} bytes");
-                Err(self.error(command.at, command, message))
+        let result = function.call(&arguments, &mut self.changes).and_then(|result| {
+            if let Value::Text(text) = &result {
+                function::check_length(text.len())?;
             }
-            _ => Ok(result),
-        }
+            self.changes.count(&result)?;
+            Ok(result)
+        });
+        result.map_err(|error| self.call_error(command, name, &arguments, error))
     }
 
     fn short_circuit(

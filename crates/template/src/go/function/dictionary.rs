@@ -63,14 +63,12 @@ fn changed(name: &str) -> Option<Function> {
     match name {
         "set" => Function::changing(3, Some(3), |a, changes| {
             let (target, key) = (dictionary(a, 0)?, text(a, 1)?);
-            changes.note(target);
-            target.set(key, at(a, 2).clone())?;
+            changes.set(target, key, at(a, 2).clone())?;
             Ok(Value::Map(Rc::clone(target)))
         }),
         "unset" => Function::changing(2, Some(2), |a, changes| {
             let (target, key) = (dictionary(a, 0)?, text(a, 1)?);
-            changes.note(target);
-            target.unset(key);
+            changes.unset(target, key);
             Ok(Value::Map(Rc::clone(target)))
         }),
         "merge" | "mustMerge" => {
@@ -145,7 +143,6 @@ impl Merge<'_> {
     }
 
     fn map(&mut self, target: &Rc<Map>, source: &Map, walk: &mut Walk) -> Result<(), String> {
-        self.changes.note(target);
         for (key, value) in source.entries() {
             let Value::Text(key) = key else { continue };
             walk.into(|walk| self.entry(target, &key, value, walk))?;
@@ -164,6 +161,6 @@ impl Merge<'_> {
             }
         }
         let is_free = !matches!(value, Value::Nil) && !known.is_some_and(|known| known.is_true());
-        if self.overwrites || is_free { target.set(key, value) } else { Ok(()) }
+        if self.overwrites || is_free { self.changes.set(target, key, value) } else { Ok(()) }
     }
 }

@@ -1,7 +1,9 @@
 //! Sprig's lists; every function makes a new one. The names with `must` differ in nothing here: Go's templates
 //! report a panic of the others as they report an error.
 
-use super::{CallError, Function, are_equal, at, failed, int, list, logic};
+use std::collections::HashSet;
+
+use super::{CallError, Form, Function, at, failed, int, list, logic};
 use crate::go::value::{ListValue, Value};
 
 pub(super) fn find(name: &str) -> Option<Function> {
@@ -42,19 +44,19 @@ fn chosen(name: &str) -> Option<Function> {
             made_of(items.iter().filter(|item| !logic::is_empty(item)))
         }),
         "uniq" | "mustUniq" => Function::exactly(1, |a| {
-            let mut kept: Vec<Value> = Vec::new();
+            let (mut kept, mut seen) = (Vec::new(), HashSet::new());
             for item in &list(a, 0, "Cannot find uniq on type")?.items {
-                if !contains(&kept, item)? {
+                if seen.insert(Form::of(item)?) {
                     kept.push(item.clone());
                 }
             }
             Ok(Value::list(kept)?)
         }),
         "without" | "mustWithout" => Function::at_least(1, |a| {
-            let omitted = a.get(1..).unwrap_or_default();
+            let omitted = a.iter().skip(1).map(Form::of).collect::<Result<HashSet<_>, _>>()?;
             let mut kept = Vec::new();
             for item in &list(a, 0, "Cannot find without on type")?.items {
-                if !contains(omitted, item)? {
+                if !omitted.contains(&Form::of(item)?) {
                     kept.push(item.clone());
                 }
             }
@@ -62,7 +64,7 @@ fn chosen(name: &str) -> Option<Function> {
         }),
         "has" | "mustHas" => Function::exactly(2, |a| match at(a, 1) {
             Value::Nil => Ok(Value::Bool(false)),
-            _ => Ok(Value::Bool(contains(&list(a, 1, "Cannot find has on type")?.items, at(a, 0))?)),
+            _ => has(&list(a, 1, "Cannot find has on type")?.items, at(a, 0)),
         }),
         _ => None,
     }
@@ -115,13 +117,14 @@ fn made_of<'v>(items: impl IntoIterator<Item = &'v Value>) -> Result<Value, Call
     Ok(Value::list(items.into_iter().cloned().collect())?)
 }
 
-fn contains(items: &[Value], wanted: &Value) -> Result<bool, CallError> {
+fn has(items: &[Value], wanted: &Value) -> Result<Value, CallError> {
+    let wanted = Form::of(wanted)?;
     for item in items {
-        if are_equal(item, wanted)? {
-            return Ok(true);
+        if Form::of(item)? == wanted {
+            return Ok(Value::Bool(true));
         }
     }
-    Ok(false)
+    Ok(Value::Bool(false))
 }
 
 /// `slice list [from [to]]`; nothing comes of an empty list.

@@ -1,6 +1,6 @@
 //! Choices, types and failures.
 
-use super::{Function, are_equal, at, boolean, failed, text};
+use super::{Form, Function, at, boolean, failed, text};
 use crate::go::value::Value;
 
 pub(super) fn find(name: &str) -> Option<Function> {
@@ -26,7 +26,7 @@ pub(super) fn find(name: &str) -> Option<Function> {
             Ok(Value::Bool(name == known || known.strip_prefix('*') == Some(name)))
         }),
         "hello" => Function::exactly(0, |_| Ok(Value::text("Hello!"))),
-        "deepEqual" => Function::exactly(2, |a| Ok(Value::Bool(are_equal(at(a, 0), at(a, 1))?))),
+        "deepEqual" => Function::exactly(2, |a| Ok(Value::Bool(Form::of(at(a, 0))? == Form::of(at(a, 1))?))),
         _ => None,
     }
 }
