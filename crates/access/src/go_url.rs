@@ -135,15 +135,15 @@ fn is_scheme(text: &str) -> bool {
 /// Returns the text without `user:password@` and without its query (tokens and signatures stand there), for messages;
 /// it need not be a URL.
 pub fn without_user_info(text: &str) -> String {
-    let text = match text.split_once('?') {
-        Some((before, _)) => &format!("{before}?..."),
-        None => text,
-    };
-    let (scheme, rest) = text.split_once("://").map_or(("", text), |(scheme, rest)| (scheme, rest));
-    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-    match rest.get(..end).and_then(|authority| authority.rfind('@')) {
-        Some(at) => format!("{scheme}://{}", rest.get(at + 1..).unwrap_or_default()),
-        None => text.to_owned(),
+    let (scheme, rest) = text.split_at(text.find("://").map_or(0, |at| at + "://".len()));
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    // A password with such a character in it ends the host too early, which then is none.
+    let is_cut = !authority.contains('@') && bad_authority(authority).is_some();
+    let user = if is_cut { rest.rfind('@') } else { authority.rfind('@') };
+    let shown = rest.get(user.map_or(0, |at| at + 1)..).unwrap_or_default();
+    match shown.split_once('?') {
+        Some((before, _)) => format!("{scheme}{before}?..."),
+        None => format!("{scheme}{shown}"),
     }
 }
 
@@ -163,6 +163,12 @@ mod tests {
     #[case("http://user:hunter2@[::1/a", "http://[::1/a")]
     #[case("http://h/a@b", "http://h/a@b")]
     #[case("http://u:p@h/a?sig=secret", "http://h/a?...")]
+    #[case("http://u:p/ss@h/a", "http://h/a")]
+    #[case("http://u:p?ss@h/a?sig=secret", "http://h/a?...")]
+    #[case("http://u:p#ss@h/a", "http://h/a")]
+    #[case("http://h:80/a@b", "http://h:80/a@b")]
+    #[case("http://h/a?b@c", "http://h/a?...")]
+    #[case("git@h:a/b", "h:a/b")]
     fn user_info_is_not_shown(#[case] text: &str, #[case] shown: &str) {
         assert_eq!(without_user_info(text), shown);
     }
