@@ -36,6 +36,12 @@ pub(crate) fn without_secrets(text: &str) -> Cow<'_, str> {
 fn push_url(out: &mut String, url: &str, is_ssh: bool) {
     let end = url.find(['/', '?', '#']).unwrap_or(url.len());
     let (authority, rest) = url.split_at_checked(end).unwrap_or((url, ""));
+    // A password with such a character in it ends the host too early: the port is none then.
+    let port = authority.split_once(':').filter(|_| !authority.contains('@') && !authority.starts_with('['));
+    let is_cut = port.is_some_and(|(_, port)| port.contains(|char: char| !char.is_ascii_digit()));
+    if is_cut && let Some((_, after_user)) = url.rsplit_once('@') {
+        return push_url(out, after_user, is_ssh);
+    }
     match authority.rsplit_once('@') {
         Some((user, host)) if !is_ssh || user.contains(':') => out.push_str(host),
         _ => out.push_str(authority),
@@ -64,6 +70,8 @@ mod tests {
     #[case("ssh://git@host/a ssh://git:pw@host/a", "ssh://git@host/a ssh://host/a")]
     #[case("https://host/f.yaml?token=abc&ref=x'", "https://host/f.yaml?...'")]
     #[case("https://a@b@host", "https://host")]
+    #[case("https://me:p/w@host/a?ref=v1 https://me:p?w@host", "https://host/a?ref=v1 https://host")]
+    #[case("https://host:8443/a@b https://[::1]/a@b", "https://host:8443/a@b https://[::1]/a@b")]
     #[case("://", "://")]
     fn secrets_are_left_out(#[case] text: &str, #[case] wanted: &str) {
         assert_eq!(without_secrets(text), wanted);
