@@ -45,15 +45,15 @@ async fn hostile_oci_layers_are_refused_and_nothing_is_written_outside() -> Resu
     let outside = world.weir.path().join("outside.yaml");
     let up = format!("{}{}", "../".repeat(12), outside.display().to_string().trim_start_matches('/'));
     let layers = [
-        ("corrupt", b"this is no archive".to_vec()),
-        ("truncated", gzip(&[1; 5000])[..20].to_vec()),
-        ("upward", tar_gz(&up, tar::EntryType::Regular, "", CONFIG_MAP)),
+        ("corrupt", "requires gzip-compressed body", b"this is no archive".to_vec()),
+        ("truncated", "tar error", gzip(&[1; 5000])[..20].to_vec()),
+        ("upward", "tar contained invalid name", tar_gz(&up, tar::EntryType::Regular, "", CONFIG_MAP)),
     ];
-    for (name, layer) in layers {
+    for (name, part, layer) in layers {
         world.registry.push_artifact_layer(name, "v1", layer).await?;
         world.plane.apply("flux-system", oci_repository(name, &world.registry.url(name))).await?;
         let api = world.api("OCIRepository", "flux-system").await?;
-        wait_not_ready(&api, name, "", DEADLINE).await?;
+        wait_not_ready(&api, name, part, DEADLINE).await?;
     }
     assert!(!outside.exists());
     check_no_panic(&mut world)
