@@ -1,6 +1,7 @@
 //! `github`: a commit status on github.com or a GitHub Enterprise server (NTF-73, NTF-75).
 
-use http::HeaderValue;
+use http::header::ACCEPT;
+use http::{HeaderName, HeaderValue};
 use serde_json::{Value, json};
 use url::Url;
 
@@ -11,6 +12,10 @@ use crate::event::{Event, text::reason_in_words};
 
 const PUBLIC_HOST: &str = "github.com";
 const PUBLIC_API: &str = "https://api.github.com";
+const ACCEPTED: HeaderValue = HeaderValue::from_static("application/vnd.github.v3+json");
+/// The version of the API that is asked for; without the header, GitHub chooses one.
+const VERSION_HEADER: HeaderName = HeaderName::from_static("x-github-api-version");
+const VERSION: HeaderValue = HeaderValue::from_static("2022-11-28");
 
 /// The API of the host of a repository, and how requests are allowed.
 pub(super) struct GitHubApi {
@@ -51,7 +56,7 @@ impl GitHubApi {
     /// A POST below the repository.
     pub(super) fn post(&self, path: &str, payload: &Value) -> Message {
         let url = self.repository.api(&format!("{}/{path}", self.base), &[]);
-        Message::post_json(&url, payload).authorized(self.authorization.as_ref()).speaking(Dialect::GitHub)
+        speaking(Message::post_json(&url, payload), self.authorization.as_ref())
     }
 
     /// Returns a GET of the app, or else of the user. Comments of an app have its name and `[bot]` as author.
@@ -62,15 +67,19 @@ impl GitHubApi {
         };
         let root = self.base.split_once("/repos/").map_or("", |(root, _)| root);
         let message = Message::get(&self.repository.api(&format!("{root}/{path}"), &[]));
-        (message.authorized(authorization).speaking(Dialect::GitHub), name)
+        (speaking(message, authorization), name)
     }
 
     /// A GET below the repository.
     pub(super) fn get(&self, path: &str, query: &[(&str, &str)]) -> Message {
-        Message::get(&self.repository.api(&format!("{}/{path}", self.base), query))
-            .authorized(self.authorization.as_ref())
-            .speaking(Dialect::GitHub)
+        let url = self.repository.api(&format!("{}/{path}", self.base), query);
+        speaking(Message::get(&url), self.authorization.as_ref())
     }
+}
+
+fn speaking(message: Message, authorization: Option<&HeaderValue>) -> Message {
+    let message = message.authorized(authorization).speaking(Dialect::GitHub);
+    message.with(ACCEPT, ACCEPTED).with(VERSION_HEADER, VERSION)
 }
 
 /// Returns true for hosts that have nothing but the API, which is at their root.

@@ -7,7 +7,7 @@ use url::Url;
 use weir_access::{ReadError, Secret, Secrets};
 use weir_api::Provider;
 use weir_http::{Profile, Proxy, SecretError};
-use weir_yaml::{Limits, Node, Source, Value, parse_first_document};
+use weir_yaml::{Limits, Node, Source, Value, parse_first_document, yaml11_value};
 
 use super::{GIT_STATUS_TYPES, Settings};
 
@@ -110,6 +110,7 @@ fn from_spec(provider: &Provider, commit_status: String) -> Result<Resolved, Res
         username: spec.username.clone().unwrap_or_default(),
         account: spec.service_account_name.clone().unwrap_or_default(),
         authority_host: std::env::var(AUTHORITY_HOST).unwrap_or_default(),
+        host: weir_runtime::hostname(),
         commit_status,
         ..Settings::default()
     };
@@ -170,30 +171,26 @@ fn headers_of(yaml: &[u8]) -> Result<BTreeMap<String, String>, ResolveError> {
     };
     let source = Source::read("headers", yaml.to_vec(), &limits).map_err(bad)?;
     let Some(node) = parse_first_document(&source, &limits).map_err(bad)? else { return Ok(BTreeMap::new()) };
-    let map = node.as_map().ok_or_else(|| wrong_kind(&node, "map[string]string"))?;
-    let mut headers = BTreeMap::new();
-    for (name, value) in map.iter() {
-        let text = match value.as_scalar().map(weir_yaml::Scalar::value) {
-            Some(Ok(Value::Str(text))) => text.into_owned(),
-            Some(Ok(Value::Null)) => String::new(),
-            // A header like `X-Scope-OrgID: 1` is a text for those who write it.
-            Some(Ok(Value::Bool(value))) => value.to_string(),
-            Some(Ok(Value::Int(value))) => value.to_string(),
-            Some(Ok(Value::Uint(value))) => value.to_string(),
-            Some(Ok(Value::Float(value))) => value.to_string(),
-            // The value may be a secret: only its kind is shown.
-            Some(Err(_)) | None => return Err(wrong_kind(value, "string")),
-        };
-        headers.insert(name.to_owned(), text);
+    // As Flux's library reads it: `on` is true, and a date is the text that it is.
+    let node = node.before_text().as_yaml11();
+    if node.is_null() {
+        return Ok(BTreeMap::new());
     }
-    Ok(headers)
+    let map = node.as_map().ok_or_else(|| wrong_kind(&node, "map[string]string"))?;
+    let header = |(name, value): (&str, &Node)| match value.as_scalar() {
+        // A header like `X-Scope-OrgID: 1` is a text for those who write it.
+        Some(scalar) => Ok((name.to_owned(), yaml11_value(scalar).into_text())),
+        // The value may be a secret: only its kind is shown.
+        None => Err(wrong_kind(value, "string")),
+    };
+    map.iter().map(header).collect()
 }
 
 /// Makes the error of Go's decoder about a value of another kind than what is needed.
 fn wrong_kind(node: &Node, needed: &str) -> ResolveError {
-    let kind = match node.as_scalar().map(weir_yaml::Scalar::value) {
-        Some(Ok(Value::Bool(_))) => "bool",
-        Some(Ok(Value::Int(_) | Value::Uint(_) | Value::Float(_))) => "number",
+    let kind = match node.as_scalar().map(yaml11_value) {
+        Some(Value::Bool(_)) => "bool",
+        Some(Value::Int(_) | Value::Uint(_) | Value::Float(_)) => "number",
         Some(_) => "string",
         None if node.as_map().is_some() => "object",
         None => "array",

@@ -16,6 +16,7 @@ pub(super) struct Sentry {
     url: Url,
     authorization: HeaderValue,
     environment: String,
+    host: String,
 }
 
 impl Sentry {
@@ -29,7 +30,7 @@ impl Sentry {
             format!("Sentry sentry_version=7, sentry_client={CLIENT}/{}, {key}", env!("CARGO_PKG_VERSION"));
         let authorization =
             secret_header(&authorization).ok_or_else(|| InitError::Header(AUTHORIZATION.to_string()))?;
-        Ok(Self { url, authorization, environment: settings.channel.clone() })
+        Ok(Self { url, authorization, environment: settings.channel.clone(), host: settings.host.clone() })
     }
 }
 
@@ -65,7 +66,7 @@ impl Notifier for Sentry {
     fn render(&self, event: &Event) -> Result<Delivery, RenderError> {
         let (kind, payload) = match event.severity.as_str() {
             SEVERITY_ERROR => ("event", failure(event)),
-            SEVERITY_INFO => ("transaction", transaction(event, random(), random())),
+            SEVERITY_INFO => ("transaction", transaction(event, &self.host, random(), random())),
             _ => return Ok(Delivery::Nothing),
         };
         let id = hex::encode(random::<[u8; 16]>());
@@ -98,7 +99,7 @@ fn failure(event: &Event) -> Value {
     })
 }
 
-fn transaction(event: &Event, trace: [u8; 16], span: [u8; 8]) -> Value {
+fn transaction(event: &Event, host: &str, trace: [u8; 16], span: [u8; 8]) -> Value {
     let object = &event.involved_object;
     let own = [
         ("flux_involved_object_kind", &object.kind),
@@ -124,6 +125,7 @@ fn transaction(event: &Event, trace: [u8; 16], span: [u8; 8]) -> Value {
         "message": event.message,
         "level": SEVERITY_INFO,
         "platform": "other",
+        "server_name": host,
         "contexts": {"trace": context},
         "tags": tags,
         "timestamp": time,

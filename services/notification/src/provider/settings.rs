@@ -42,6 +42,8 @@ pub struct Settings {
     pub account: String,
     /// `AZURE_AUTHORITY_HOST`, which names the cloud of Azure.
     pub authority_host: String,
+    /// Name of the host that this service runs on.
+    pub host: String,
     /// True when the Secret holds the token; false when a login gave it (NTF-69).
     pub has_static_token: bool,
     /// Token with which a GitHub App asks for its own name; empty without an app (NTF-76).

@@ -62,6 +62,7 @@ fn settings(kind: &str) -> Settings {
         token: if kind == "bitbucket" { "u:sesame9".into() } else { "sesame9".into() },
         hmac_key: b"sesame9".to_vec(),
         commit_status: "kustomization/web/0c9c2e41".into(),
+        host: "notification-controller-0".into(),
         ..Settings::default()
     }
 }

@@ -46,19 +46,22 @@ fn addresses_have_a_greatest_length(#[case] length: usize, #[case] good: bool) {
 fn headers_are_a_map_of_texts() {
     let settings = credentials(&[(
         "headers",
-        "Authorization: Bearer x\nX-Custom: \"1\"\nX-Id: 7\nX-Part: 1.5\nX-Yes: true",
+        "Authorization: Bearer x\nNotion-Version: 2022-06-28\nX-Custom: \"1\"\nX-Id: 7\nX-On: on\nX-Part: 1.5\nX-Yes: true",
     )])
     .unwrap()
     .settings;
     let headers: Vec<_> = settings.headers.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect();
     let expected = [
         ("Authorization", "Bearer x"),
+        ("Notion-Version", "2022-06-28"),
         ("X-Custom", "1"),
         ("X-Id", "7"),
+        ("X-On", "true"),
         ("X-Part", "1.5"),
         ("X-Yes", "true"),
     ];
     assert_eq!(headers, expected);
+    assert!(credentials(&[("headers", "null")]).unwrap().settings.headers.is_empty());
     assert!(matches!(credentials(&[("headers", "[a")]), Err(ResolveError::Headers(_))));
 }
 
