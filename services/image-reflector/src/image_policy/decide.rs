@@ -159,19 +159,19 @@ fn filter(spec: &ImagePolicySpec) -> Result<Option<TagFilter>, Failure> {
     })
 }
 
-/// There are no tags: silent at first, so that a policy applied together with its repository does not complain of what is about to
-/// be done (IP-6).
+/// There are no tags: silent at first, so that a policy applied together with its repository, or before it, does not complain of what
+/// is about to be done (IP-6).
 fn wait(observed: &Observed, repository: &ImageRepository) -> Plan {
     let give_up = observed.settings.requeue_dependency;
     if observed.is_to_be_visited && has_lost_tags(repository) {
         return Plan::Wait(give_up);
     }
+    let message = format!("retrying in {} error: no tags in database", weir_api::Duration::from(give_up));
     let conditions = observed.policy.status.as_ref().map_or(&[][..], |status| &status.conditions);
-    let has_failed = find(conditions, READY).is_some_and(|ready| ready.status == "False");
-    if !observed.has_waited && !has_failed {
+    let is_told = find(conditions, READY).is_some_and(|ready| ready.message == message);
+    if !observed.has_waited && !is_told {
         return Plan::Wait(PATIENCE);
     }
-    let message = format!("retrying in {} error: no tags in database", weir_api::Duration::from(give_up));
     Plan::Fail(Failure::retried(reason::DEPENDENCY_NOT_READY, message).then(Next::Wait { give_up }))
 }
 

@@ -134,18 +134,28 @@ fn missing_tags_are_waited_for_in_silence_first() {
     assert_eq!(words(decide(&without(true))), "wait 30s retrying in 30s error: no tags in database");
 }
 
-fn ready(status: &str) -> Value {
+fn ready(status: &str, message: &str) -> Value {
     let (reason, time) = ("Any", "2026-01-01T00:00:00Z");
-    json!([{"type": "Ready", "status": status, "reason": reason, "message": "", "lastTransitionTime": time}])
+    json!([{"type": "Ready", "status": status, "reason": reason, "message": message, "lastTransitionTime": time}])
 }
 
-/// A policy that was Ready loses its tags where all were deleted from the registry.
+/// A policy that was Ready loses its tags where all were deleted from the registry; one that failed because it was there before its
+/// repository waits for the first scan.
 #[rstest]
-#[case("True", "wait 5s ")]
-#[case("Unknown", "wait 5s ")]
-#[case("False", "wait 30s retrying in 30s error: no tags in database")]
-fn tags_that_went_are_waited_for_in_silence_first(#[case] status: &str, #[case] expected: &str) {
-    let policy = json!({"status": {"conditions": ready(status)}});
+#[case("True", "", "wait 5s ")]
+#[case("Unknown", "", "wait 5s ")]
+#[case("False", "referenced ImageRepository does not exist", "wait 5s ")]
+#[case(
+    "False",
+    "retrying in 30s error: no tags in database",
+    "wait 30s retrying in 30s error: no tags in database"
+)]
+fn tags_that_went_are_waited_for_in_silence_first(
+    #[case] status: &str,
+    #[case] message: &str,
+    #[case] expected: &str,
+) {
+    let policy = json!({"status": {"conditions": ready(status, message)}});
     let plan = decide(&Observed { tags: Ok(Vec::new()), ..observed(policy, json!({})) });
     assert_eq!(words(plan), expected);
 }
@@ -164,7 +174,7 @@ fn lost_tags_are_waited_for_in_silence(
 ) {
     let mut repository = json!({"status": {"lastScanResult": {"tagCount": 3, "revision": "r"}}});
     json_patch::merge(&mut repository, &change);
-    let observed = observed(json!({"status": {"conditions": ready("True")}}), repository);
+    let observed = observed(json!({"status": {"conditions": ready("True", "")}}), repository);
     let plan = decide(&Observed { tags: Ok(Vec::new()), has_waited: true, is_to_be_visited, ..observed });
     assert_eq!(words(plan), expected);
 }
