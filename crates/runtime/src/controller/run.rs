@@ -148,6 +148,13 @@ pub enum Next {
     Superseded,
 }
 
+impl Next {
+    /// Returns the next run after exactly this interval. Zero means not by time: else one run would follow the other at once.
+    pub fn exactly(interval: Duration) -> Self {
+        if interval.is_zero() { Self::Interval(interval) } else { Self::After(interval) }
+    }
+}
+
 /// The result of finalizing an object.
 #[derive(Debug)]
 pub enum Finalized<K> {

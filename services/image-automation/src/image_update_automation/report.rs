@@ -48,7 +48,7 @@ pub(super) fn report(
             status.observed_generation = writer.generation();
             writer.ready(&mut status.conditions, reason::SUCCEEDED, UP_TO_DATE);
             // Without jitter, as with Flux.
-            let next = Next::After(automation.spec.interval.to_std());
+            let next = Next::exactly(automation.spec.interval.to_std());
             Outcome::new(object, next).event(event).info(info)
         }
         Err(failure) => failure.outcome(object, &writer, &writer.progress()),

@@ -37,7 +37,7 @@ pub(super) fn report(
                 writer,
                 quiet,
                 // Without jitter, as with Flux: a timer that fires early finds nothing to scan.
-                Next::After(interval.to_std()),
+                Next::exactly(interval.to_std()),
             )
         }
         // No registry was asked: the certificates or the proxy of the object make no client.
@@ -89,4 +89,36 @@ fn ready_message(object: &ImageRepository) -> Option<&str> {
     let conditions = &object.status.as_ref()?.conditions;
     let ready = condition::find(conditions, "Ready").filter(|ready| ready.status == "True")?;
     Some(&ready.message)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use rstest::rstest;
+    use serde_json::json;
+    use weir_oci::{RegistryOptions, Repository};
+
+    use super::*;
+    use crate::image_repository::decide::{Scan, Why};
+
+    /// An interval of zero is none, as in Flux.
+    #[rstest]
+    #[case("1m", Next::After(Duration::from_secs(60)))]
+    #[case("0s", Next::Interval(Duration::ZERO))]
+    fn the_next_scan_comes_after_the_interval(#[case] interval: &str, #[case] expected: Next) {
+        let object = json!({
+            "apiVersion": "image.toolkit.fluxcd.io/v1", "kind": "ImageRepository",
+            "metadata": {"name": "app", "namespace": "ns"}, "spec": {"image": "org/app", "interval": interval},
+        });
+        let object: ImageRepository = serde_json::from_value(object).unwrap();
+        let repository = Repository::parse("org/app").unwrap();
+        let scan =
+            Scan { why: Why::First, repository, options: RegistryOptions::default(), exclusions: Vec::new() };
+        let found = Found { count: 1, revision: "r".to_owned(), latest: Vec::new() };
+        let now = Timestamp::UNIX_EPOCH;
+        let outcome =
+            report(&object, &Writer::of(&object, now), Plan::Scan(Box::new(scan)), Some(Ok(found)), now);
+        assert_eq!(outcome.next, expected);
+    }
 }

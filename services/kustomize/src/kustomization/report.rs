@@ -92,11 +92,6 @@ fn in_between(object: &Kustomization) -> Next {
     Next::Unchanged(object.spec.interval.to_std())
 }
 
-/// The next run of a failure. An interval of zero is none, as for runs that succeed: else one run would follow the other at once.
-fn after(interval: Duration) -> Next {
-    if interval.is_zero() { Next::Interval(interval) } else { Next::After(interval) }
-}
-
 /// The table of failures: requeue, event and conditions of each class (KS 2, KS-EVT-6).
 fn refused(
     mut draft: Draft<'_>,
@@ -104,7 +99,7 @@ fn refused(
     attempt: Option<&Attempt>,
     failure: &Failure,
 ) -> Outcome<Kustomization> {
-    let retry = after(draft.retry_interval());
+    let retry = Next::exactly(draft.retry_interval());
     let soon = settings.requeue_dependency;
     let was_told = draft.says(failure);
     match failure.class {
@@ -157,7 +152,7 @@ fn failed(
     draft.keep_inventory(attempt);
     let (pause, next) = match failure.class {
         Class::Retry if attempt.is_overtaken => (Duration::ZERO, Next::After(Duration::ZERO)),
-        Class::Retry => (draft.retry_interval(), after(draft.retry_interval())),
+        Class::Retry => (draft.retry_interval(), Next::exactly(draft.retry_interval())),
         Class::Again(pause) => (pause, Next::After(pause)),
         _ => return refused(draft, settings, Some(attempt), failure),
     };

@@ -1,5 +1,7 @@
 //! Status and events of each outcome.
 
+use std::time::Duration;
+
 use jiff::Timestamp;
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -71,7 +73,6 @@ fn success_is_told_once_and_quietly_after(
         (conditions[0].status.as_str(), conditions[0].message.as_str()),
         ("True", "repository up-to-date")
     );
-    assert_eq!(outcome.next, Next::After(std::time::Duration::from_secs(60)));
 }
 
 #[test]
@@ -83,6 +84,17 @@ fn a_push_is_recorded_with_what_it_was_made_of() {
     assert_eq!(status.observed_source_revision.as_deref(), Some("main@sha1:0123456789abcdef"));
     assert_eq!(status.observed_policies, selected);
     assert!(status.last_push_time.is_some());
+}
+
+/// An interval of zero is none, as in Flux.
+#[rstest]
+#[case("1m", Next::After(Duration::from_secs(60)))]
+#[case("0s", Next::Interval(Duration::ZERO))]
+fn the_next_run_comes_after_the_interval(#[case] interval: &str, #[case] expected: Next) {
+    let mut automation = automation(ready());
+    automation.spec.interval = interval.parse().unwrap();
+    let outcome = report(&automation, Selected::new(), Ok(Done::Skipped), Timestamp::UNIX_EPOCH);
+    assert_eq!(outcome.next, expected);
 }
 
 #[test]
