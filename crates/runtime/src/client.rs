@@ -32,6 +32,14 @@ pub fn client(mut config: kube::Config, metrics: RequestMetrics) -> kube::Result
     Ok(builder(config)?.with_layer(&Counting { metrics, host }).with_layer(&Confining).build())
 }
 
+/// Returns the API server's own message, without the whole answer that the client's text repeats behind it.
+pub fn reason(error: kube::Error) -> String {
+    match error {
+        kube::Error::Api(status) => status.message,
+        other => other.to_string(),
+    }
+}
+
 #[derive(Clone)]
 struct Counting {
     metrics: RequestMetrics,

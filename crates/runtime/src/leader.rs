@@ -11,6 +11,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::args::RuntimeArgs;
+use crate::client;
 use crate::environment::hostname;
 
 /// Timing of an election.
@@ -54,7 +55,9 @@ impl Election {
             match tokio::time::timeout(self.renew_deadline, self.try_hold(client, &mut observed)).await {
                 Ok(Ok(true)) => return true,
                 Ok(Ok(false)) => {}
-                Ok(Err(error)) => tracing::warn!(lease = self.lease, %error, "lease not readable"),
+                Ok(Err(error)) => {
+                    tracing::warn!(lease = self.lease, error = client::reason(error), "lease not readable")
+                }
                 Err(_) => tracing::warn!(lease = self.lease, "no answer about the lease"),
             }
             if stop.run_until_cancelled(tokio::time::sleep(self.retry_period)).await.is_none() {
@@ -98,7 +101,9 @@ impl Election {
             {
                 Ok(Ok(true)) => renewed = Instant::now(),
                 Ok(Ok(false)) | Err(_) => return,
-                Ok(Err(error)) => tracing::warn!(lease = self.lease, %error, "lease not renewed"),
+                Ok(Err(error)) => {
+                    tracing::warn!(lease = self.lease, error = client::reason(error), "lease not renewed")
+                }
             }
         }
     }
@@ -148,7 +153,9 @@ impl Election {
     async fn give_back(&self, client: &kube::Client) {
         match tokio::time::timeout(self.retry_period, self.try_give_back(client)).await {
             Ok(Ok(())) => {}
-            Ok(Err(error)) => tracing::warn!(lease = self.lease, %error, "lease not given back"),
+            Ok(Err(error)) => {
+                tracing::warn!(lease = self.lease, error = client::reason(error), "lease not given back")
+            }
             Err(_) => tracing::warn!(lease = self.lease, "lease not given back: no answer"),
         }
     }

@@ -49,7 +49,7 @@ pub use change::{Action, Change, ChangeSet};
 pub use diff::{Comparison, Difference};
 pub use error::Error;
 pub use id::{ObjectId, ParseIdError};
-pub use identity::Identities;
+pub use identity::impersonate;
 pub use ignore::IgnoreRules;
 pub use inventory::{Entry, Record, stale};
 pub use ledger::{Ledger, Notice, ends_by_itself};

@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use weir_api::Kustomization;
 use weir_runtime::ObjectKey;
-use weir_ssa::{Identities, Ledger, Mapper, Notice, ObjectId, Owner, Session, Watches};
+use weir_ssa::{Ledger, Mapper, Notice, ObjectId, Owner, Session, Watches, impersonate};
 
 use self::entrance::Entrance;
 pub(crate) use self::entrance::Entrances;
@@ -63,7 +63,7 @@ struct Make {
 pub(crate) struct Cluster(Arc<Inner>);
 
 struct Inner {
-    identities: Identities,
+    client: Client,
     mapper: Arc<Mapper>,
     ledger: Arc<Ledger>,
     watches: Watches,
@@ -129,7 +129,7 @@ impl Make {
         let watches = Watches::new(client.clone(), Arc::clone(&ledger), format!("{GROUP}/name"), shutdown);
         Cluster(Arc::new(Inner {
             mapper: Arc::new(Mapper::new(client.clone())),
-            identities: Identities::new(client),
+            client,
             ledger,
             watches,
             default_account: self.default_account.clone(),
@@ -150,7 +150,7 @@ impl Cluster {
         let namespace = kustomization.metadata.namespace.as_deref().unwrap_or_default();
         let account = self.account(kustomization);
         let client = match account {
-            Some(account) => self.0.identities.service_account(namespace, account),
+            Some(account) => impersonate(self.own(), namespace, account),
             None => self.own(),
         };
         let (mapper, ledger) = (Arc::clone(&self.0.mapper), Arc::clone(&self.0.ledger));
@@ -161,7 +161,7 @@ impl Cluster {
 
     /// The client of the cluster's own user, for what is not done on behalf of anyone.
     pub(crate) fn own(&self) -> Client {
-        self.0.identities.own()
+        self.0.client.clone()
     }
 
     pub(crate) fn ledger(&self) -> &Ledger {

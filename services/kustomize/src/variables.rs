@@ -9,6 +9,7 @@ use kube::{Api, Client};
 use weir_api::Kustomization;
 use weir_api::kustomize::{PostBuild, SubstituteReference};
 use weir_envsubst::{VARIABLE_NAME, is_variable_name};
+use weir_runtime::client::reason;
 
 /// Bytes of all values together; ConfigMaps and Secrets hold 1 MiB each at most.
 const MAX_BYTES: usize = 8 * 1024 * 1024;
@@ -180,11 +181,7 @@ async fn read(
         Ok(variables) => Ok(variables),
         Err(kube::Error::Api(status)) if *optional && status.code == 404 => Ok(BTreeMap::new()),
         Err(error) => {
-            let message = match error {
-                kube::Error::Api(status) => status.message,
-                other => other.to_string(),
-            };
-            Err(Error::Reference { kind: kind.clone(), name: name.clone(), message })
+            Err(Error::Reference { kind: kind.clone(), name: name.clone(), message: reason(error) })
         }
     }
 }

@@ -14,6 +14,7 @@ use weir_access::Secrets;
 use weir_api::{Alert, Provider};
 use weir_auth::Logins;
 use weir_expression::{Expression, Type};
+use weir_runtime::client::reason;
 use weir_runtime::{Cache, EventDraft, EventSink, ObjectKey};
 
 use self::fairness::{Fairness, MAX_WAITING_PER_PROVIDER};
@@ -230,7 +231,7 @@ impl Dispatcher {
                 "failed to read provider: Provider.notification.toolkit.fluxcd.io {:?} not found",
                 key.name
             )),
-            Err(error) => Err(format!("failed to read provider: {}", crate::api_reason(error))),
+            Err(error) => Err(format!("failed to read provider: {}", reason(error))),
         }
     }
 

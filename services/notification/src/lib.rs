@@ -38,11 +38,3 @@ pub use service::{program, run};
 
 /// Field manager of what this service changes on objects of others.
 pub(crate) const FIELD_MANAGER: &str = "notification-controller";
-
-/// Returns the API server's own message, without the text that the client puts around it.
-pub(crate) fn api_reason(error: kube::Error) -> String {
-    match error {
-        kube::Error::Api(status) => status.message,
-        other => other.to_string(),
-    }
-}

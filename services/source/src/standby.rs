@@ -9,6 +9,7 @@ use k8s_openapi::api::core::v1::Pod;
 use kube::api::{Api, Patch, PatchParams};
 use serde_json::json;
 use weir_runtime::Service;
+use weir_runtime::client::reason;
 
 /// Label of the Pod: `leader` or `standby`.
 const ROLE: &str = "source.toolkit.fluxcd.io/role";
@@ -35,7 +36,12 @@ pub(crate) fn label(service: &Service, pod: String) {
 async fn write(api: &Api<Pod>, pod: &str, role: &str) {
     let patch = Patch::Merge(json!({ "metadata": { "labels": { ROLE: role } } }));
     while let Err(error) = api.patch_metadata(pod, &PatchParams::default(), &patch).await {
-        tracing::error!(%error, pod, role, "the Pod cannot be labelled, so that the Service does not know the leader");
+        tracing::error!(
+            error = reason(error),
+            pod,
+            role,
+            "the Pod cannot be labelled, so that the Service does not know the leader"
+        );
         #[expect(clippy::disallowed_methods, reason = "the labelling of the Pod is no run")]
         tokio::time::sleep(PAUSE).await;
     }

@@ -16,6 +16,7 @@ use super::patch::merge_diff;
 use super::progress::Phase;
 use super::{Finalized, Next, Outcome, Reconciler, requested_at};
 use crate::cache::{Cache, ObjectKey};
+use crate::client;
 use crate::condition::{self, Writer};
 use crate::event::{EventDraft, EventSink};
 use crate::killpoint;
@@ -244,7 +245,7 @@ where
         let patch = json!({ "metadata": { "finalizers": finalizers, "resourceVersion": version } });
         let name = object.meta().name.as_deref().unwrap_or_default();
         let written = self.api(object).patch(name, &self.params(), &Patch::Merge(patch)).await;
-        written.map_err(|error| Self::write_failed("finalizers", &error))
+        written.map_err(|error| Self::write_failed("finalizers", error))
     }
 
     /// Writes the result of a run, over the status as it is by now. While no API server is there, the write is tried
@@ -277,17 +278,17 @@ where
                     conflicts += 1;
                     CONFLICT_PAUSE * 2_u32.pow(conflicts - 1)
                 }
-                _ => return result.map_err(|error| Self::write_failed("status", &error)),
+                _ => return result.map_err(|error| Self::write_failed("status", error)),
             };
             if cancel.run_until_cancelled(tokio::time::sleep(pause)).await.is_none() {
-                return result.map_err(|error| Self::write_failed("status", &error));
+                return result.map_err(|error| Self::write_failed("status", error));
             }
         }
     }
 
     async fn write_status(&self, object: &K, status: Value) -> Result<(), Next> {
         let result = self.patch_status(object, &status).await;
-        result.map_err(|error| Self::write_failed("status", &error))
+        result.map_err(|error| Self::write_failed("status", error))
     }
 
     async fn patch_status(&self, object: &K, status: &Value) -> kube::Result<()> {
@@ -299,12 +300,12 @@ where
         Ok(())
     }
 
-    fn write_failed(what: &str, error: &kube::Error) -> Next {
-        match error {
+    fn write_failed(what: &str, error: kube::Error) -> Next {
+        match &error {
             kube::Error::Api(status) if status.code == 404 => Next::Stop,
-            _ if is_conflict(error) => Next::After(CONFLICT_PAUSE),
+            _ if is_conflict(&error) => Next::After(CONFLICT_PAUSE),
             _ => {
-                tracing::error!(%error, "could not write {what}");
+                tracing::error!(error = client::reason(error), "could not write {what}");
                 Next::Backoff
             }
         }

@@ -16,6 +16,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::{Event, Severity};
+use crate::client;
 use crate::metrics::Lost;
 
 /// Requests in flight: enough that one slow answer does not hold up the rest, few enough that a burst of runs goes first
@@ -122,7 +123,8 @@ fn pause_after(took: Duration, waiting: usize) -> Duration {
     if waiting < MAX_WAITING { (took * YIELD).min(MAX_PAUSE) } else { Duration::ZERO }
 }
 
-/// Writes an event, or counts up the one that says the same; returns false when the API server took neither.
+/// Writes an event, or counts up the one that says the same; returns false when the API server took neither. In a namespace that is
+/// being deleted nobody misses it, and client-go drops it in silence, too.
 async fn write(client: kube::Client, memory: Memory, event: Event) -> bool {
     let involved = &event.involved_object;
     let key = memory.key(&event);
@@ -143,11 +145,20 @@ async fn write(client: kube::Client, memory: Memory, event: Event) -> bool {
             memory.written.insert(key, Written { nanosecond, count: 1 });
             true
         }
+        Err(error) if is_in_deleted_namespace(&error) => true,
         Err(error) => {
+            let error = client::reason(error);
             tracing::warn!(controllerKind = kind, namespace, name = object, reason, %error, "Kubernetes event not written");
             false
         }
     }
+}
+
+/// Nothing but its namespace can lack when an Event is made.
+fn is_in_deleted_namespace(error: &kube::Error) -> bool {
+    let kube::Error::Api(status) = error else { return false };
+    let mut causes = status.details.iter().flat_map(|details| &details.causes);
+    status.code == 404 || causes.any(|cause| cause.reason == "NamespaceTerminating")
 }
 
 /// The name of an Event of an object, as client-go makes it.

@@ -17,6 +17,7 @@ use weir_api::FluxObject;
 use super::Peers;
 use super::token::{AUDIENCE, audiences};
 use crate::cache::ObjectKey;
+use crate::client;
 
 /// How long an answer of the API server is used again: the time by which a revoked right may outlive its revocation.
 const REMEMBERED: Duration = Duration::from_secs(30);
@@ -264,7 +265,7 @@ impl Authorizer {
 }
 
 fn unavailable(error: kube::Error) -> Status {
-    tracing::warn!(%error, "the API server did not review a caller");
+    tracing::warn!(error = client::reason(error), "the API server did not review a caller");
     Status::unavailable("the API server did not review the caller; try again")
 }
 

@@ -1,3 +1,5 @@
+use std::sync::atomic::Ordering;
+
 use axum::http::StatusCode;
 use weir_runtime::args::EventsArgs;
 use weir_testkit::{WebhookSink, eventually, wait_ready};
@@ -110,4 +112,26 @@ async fn without_an_address_events_go_to_kubernetes_only() {
     let text = world.env.metrics.encode().unwrap();
     assert!(!text.contains(r#"weir_route_total{payload="event",route="http"} 1"#), "{text}");
     world.stop().await;
+}
+
+/// A namespace that is being deleted takes no Events, which is no loss that anybody should be called for.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_event_in_a_namespace_that_is_being_deleted_is_not_counted_as_lost() {
+    let reconciler = MarkReady::default();
+    let (held, runs) = (reconciler.held.clone(), reconciler.runs.clone());
+    let world = World::start(flags(&[]), EventsArgs::default(), reconciler).await;
+    let keeper =
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: keeper, finalizers: [example.com/keep]}\n";
+    world.plane.apply_yaml(&world.namespace, keeper).await.unwrap();
+    world.receiver("held", "").await;
+    let begun = || async { (runs.load(Ordering::SeqCst) == 1).then_some(()) };
+    eventually("the run to begin", DEADLINE, begun).await.unwrap();
+    world.plane.kubectl(&["delete", "namespace", &world.namespace, "--wait=false"]).await.unwrap();
+    held.add_permits(1);
+    let refused = || async { world.env.metrics.encode().unwrap().contains(r#"code="403""#).then_some(()) };
+    eventually("the event to be refused", DEADLINE, refused).await.unwrap();
+    let metrics = world.env.metrics.clone();
+    world.stop().await;
+    let text = metrics.encode().unwrap();
+    assert!(text.contains(r#"weir_events_lost_total{destination="kubernetes"} 0"#), "{text}");
 }

@@ -108,9 +108,9 @@ async fn object_that_only_changes_before_its_deletion_goes() {
 async fn a_tenant_deletes_only_what_it_may() {
     let world = World::new().await;
     let changes = world.apply(&[world.cm("a", "1")]).await.unwrap();
-    let identities = weir_ssa::Identities::new(world.plane.client().unwrap());
-    let client = identities.service_account(&world.ns, "nobody");
-    let mapper = std::sync::Arc::new(weir_ssa::Mapper::new(identities.own()));
+    let own = world.plane.client().unwrap();
+    let client = weir_ssa::impersonate(own.clone(), &world.ns, "nobody");
+    let mapper = std::sync::Arc::new(weir_ssa::Mapper::new(own));
     let session = weir_ssa::Session::unwatched(client, mapper);
     let pruned = session.prune(&world.owner(), &changes.inventory()).await;
     let failure = pruned.failure().unwrap();

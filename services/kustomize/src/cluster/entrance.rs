@@ -17,6 +17,7 @@ use weir_api::{FluxObject, Kustomization};
 use weir_auth::{Caller, ClusterSpec, Credentials, Login, Logins, Provider};
 use weir_http::Profile;
 use weir_runtime::ObjectKey;
+use weir_runtime::client::reason;
 
 /// Longest wait for a token, with what is asked of a cloud about the cluster.
 const TIME: Duration = Duration::from_secs(10);
@@ -67,11 +68,8 @@ impl Entrances {
     pub(super) async fn find(&self, owner: &ObjectKey, name: &str) -> Result<Entrance, String> {
         let namespace = &owner.namespace;
         let api: Api<ConfigMap> = Api::namespaced(self.client.clone(), namespace);
-        let failed = |reason: String| format!("failed to get configmap {namespace}/{name}: {reason}");
-        let found = api.get(name).await.map_err(|error| match error {
-            kube::Error::Api(status) => failed(status.message),
-            other => failed(other.to_string()),
-        })?;
+        let failed = |error: String| format!("failed to get configmap {namespace}/{name}: {error}");
+        let found = api.get(name).await.map_err(|error| failed(reason(error)))?;
         let mut data = found.data.unwrap_or_default();
         let mut text = |key: &str| data.remove(key).unwrap_or_default();
         let provider = text("provider");

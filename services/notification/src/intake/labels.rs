@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use kube::api::{Api, ApiResource, DynamicObject};
 use kube::core::GroupVersionKind;
 use weir_label::CURRENT;
+use weir_runtime::client::reason;
 
 use crate::event::ObjectReference;
 
@@ -20,7 +21,7 @@ pub(super) async fn of(
     let gvk = GroupVersionKind::gvk(object.group(), version, &object.kind);
     let resource = ApiResource::from_gvk_with_plural(&gvk, &crate::kind::plural(&object.kind));
     let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), &object.namespace, &resource);
-    let found = api.get_metadata(&object.name).await.map_err(crate::api_reason)?;
+    let found = api.get_metadata(&object.name).await.map_err(reason)?;
     Ok(found.metadata.labels.unwrap_or_default())
 }
 

@@ -6,6 +6,7 @@ use kube::core::{GroupVersion, GroupVersionKind, PartialObjectMeta};
 use serde_json::{Value, json};
 use weir_api::Receiver;
 use weir_api::notification::ReceiverResource;
+use weir_runtime::client::reason;
 use weir_runtime::request_reconcile;
 
 use super::filter::Filters;
@@ -186,7 +187,7 @@ impl Marker {
 
     async fn served_version(&self, api_version: &str) -> Result<String, String> {
         let group = api_version.split('/').next().unwrap_or_default();
-        let groups = self.client.list_api_groups().await.map_err(crate::api_reason)?;
+        let groups = self.client.list_api_groups().await.map_err(reason)?;
         let found = groups.groups.into_iter().find(|known| known.name == group);
         let version =
             found.and_then(|found| found.preferred_version).map(|preferred| preferred.group_version);
@@ -220,6 +221,6 @@ impl Failure {
             }
             _ => false,
         };
-        Self { text: crate::api_reason(error), is_unserved }
+        Self { text: reason(error), is_unserved }
     }
 }

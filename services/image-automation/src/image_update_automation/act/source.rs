@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use kube::Api;
 use kube::api::PatchParams;
 use weir_api::GitRepository;
+use weir_runtime::client::reason;
 use weir_runtime::request_reconcile;
 
 use super::super::{Automation, decide::Work};
@@ -14,7 +15,7 @@ impl Automation {
         let api: Api<GitRepository> = Api::namespaced(self.client.clone(), &work.source.namespace);
         let (name, token) = (&work.source.name, now.to_string());
         if let Err(error) = request_reconcile(&api, name, &token, &PatchParams::default()).await {
-            tracing::warn!(%error, source = %work.source, "source is not told of the commit");
+            tracing::warn!(error = reason(error), source = %work.source, "source is not told of the commit");
         }
     }
 }
