@@ -103,10 +103,26 @@ impl Secrets {
         read.map_err(|error| {
             let (is_not_found, message) = match error {
                 kube::Error::Api(status) => (status.code == 404, status.message),
+                // A name is all that a request can lack.
+                kube::Error::BuildRequest(_) => (false, "resource name may not be empty".to_owned()),
                 other => (false, other.to_string()),
             };
             let (kind, place) = (K::kind(&()).to_lowercase(), format!("{namespace}/{name}"));
             ReadError { kind, place, is_not_found, message }
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_secret_without_a_name_is_told_in_the_words_of_flux() {
+        weir_runtime::service::install_crypto();
+        let nowhere = kube::Config::new("http://127.0.0.1:1".parse().unwrap());
+        let secrets = Secrets::new(Client::try_from(nowhere).unwrap());
+        let error = secrets.get("apps", "").await.err().unwrap();
+        assert_eq!(error.sentence(), "failed to get secret 'apps/': resource name may not be empty");
     }
 }
