@@ -172,14 +172,15 @@ fn role_of(account: &Account) -> Result<&str, ProviderError> {
     Err(ProviderError::Annotation { key: AWS_ROLE, value: arn.to_owned(), pattern: ROLE_PATTERN })
 }
 
-/// Returns the API's message, or the reason for which there is none.
-fn api_words<E, R>(error: &SdkError<E, R>) -> String
+/// Returns what an API said of its refusal, or the reason for which there is no answer. Nothing of the answer itself is in it.
+pub fn api_words<E, R>(error: &SdkError<E, R>) -> String
 where
     E: ProvideErrorMetadata + std::error::Error + 'static,
     R: std::fmt::Debug,
 {
     match error.as_service_error().map(|error| (error.code(), error.message())) {
-        Some((Some(code), message)) => format!("api error {code}: {}", message.unwrap_or_default()),
+        Some((Some(code), Some(message))) if !message.is_empty() => format!("api error {code}: {message}"),
+        Some((Some(code), _)) => format!("api error {code}"),
         _ => words(error),
     }
 }

@@ -52,7 +52,7 @@ struct UntilRenewal {
 impl Expiry<String, Arc<Login>> for UntilRenewal {
     fn expire_after_create(&self, _key: &String, login: &Arc<Login>, _now: Instant) -> Option<Duration> {
         let life = login.expires.duration_since(SystemTime::now()).unwrap_or_default();
-        Some((life * USABLE_PERCENT / 100).min(self.maximum).min(HARD_MAXIMUM))
+        Some((life / 100 * USABLE_PERCENT).min(self.maximum).min(HARD_MAXIMUM))
     }
 }
 

@@ -59,7 +59,6 @@ pub(crate) struct Place {
 impl<'a> Cluster<'a> {
     /// Checks the description. Nothing is requested yet.
     pub(crate) fn new(spec: &'a ClusterSpec) -> Result<Self, LoginError> {
-        let is_known = !spec.address.is_empty() && !spec.ca.is_empty();
         let kind = match spec.provider {
             None if spec.address.is_empty() => {
                 let text = "cluster address is required to create a REST config";
@@ -67,9 +66,9 @@ impl<'a> Cluster<'a> {
             }
             None => Kind::Generic,
             Some(Provider::Aws) => Kind::Eks(Eks::named(&spec.name)?),
-            Some(Provider::Azure) if is_known => Kind::Aks(None),
+            Some(Provider::Azure) if spec.is_known() => Kind::Aks(None),
             Some(Provider::Azure) => Kind::Aks(Some(Aks::named(&spec.name)?)),
-            Some(Provider::Gcp) if is_known => Kind::Gke(None),
+            Some(Provider::Gcp) if spec.is_known() => Kind::Gke(None),
             Some(Provider::Gcp) => Kind::Gke(Some(Gke::named(&spec.name)?)),
         };
         if !spec.address.is_empty() {
@@ -89,7 +88,6 @@ impl<'a> Cluster<'a> {
     /// A token, with the place where it is good.
     pub(crate) async fn login(&self, client: &Client, identity: &Identity) -> Result<Login, ProviderError> {
         let spec = self.spec;
-        let is_known = !spec.address.is_empty() && !spec.ca.is_empty();
         let for_token = |error: ProviderError| ProviderError::ClusterToken(Box::new(error));
         let (login, place) = match &self.kind {
             Kind::Generic => {
@@ -100,7 +98,7 @@ impl<'a> Cluster<'a> {
             Kind::Eks(eks) => {
                 let session = Session::open(client, identity, Some(eks.region()), None).await;
                 let session = session.map_err(for_token)?;
-                let place = if is_known { Place::default() } else { eks.describe(&session).await? };
+                let place = if spec.is_known() { Place::default() } else { eks.describe(&session).await? };
                 (eks.token(&session)?, place)
             }
             Kind::Aks(aks) => {
@@ -138,6 +136,11 @@ impl<'a> Cluster<'a> {
 }
 
 impl ClusterSpec {
+    /// Returns true when the cloud need not be asked for anything but a token.
+    fn is_known(&self) -> bool {
+        !self.address.is_empty() && !self.ca.is_empty()
+    }
+
     /// The address as a URL. Tokens are sent there, so that it must be encrypted. The address of a cloud may have a path.
     fn url(&self) -> Result<Url, LoginError> {
         let address = self.address.as_str();

@@ -20,9 +20,9 @@ pub enum DockerConfigError {
     /// No JSON, or JSON of another form. The content is not repeated.
     #[error("docker configuration is not valid JSON at line {line}, column {column}")]
     Json {
-        /// Where.
+        /// The line of the fault, from 1.
         line: usize,
-        /// Where.
+        /// Its column.
         column: usize,
     },
     /// `auth` is not the base64 of `user:password`.

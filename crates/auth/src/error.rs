@@ -170,7 +170,7 @@ pub enum ProviderError {
     /// An annotation that must be there.
     #[error("{what} is not set in the service account annotation {key}")]
     NoAnnotation {
-        /// Its message.
+        /// The meaning of its value.
         what: &'static str,
         /// The annotation.
         key: &'static str,
@@ -190,9 +190,9 @@ pub enum ProviderError {
     /// A library of the provider failed; causes included.
     #[error("{what}: {reason}")]
     Library {
-        /// Name of the thing requested.
+        /// The attempt that failed.
         what: &'static str,
-        /// Its words.
+        /// The library's words.
         reason: String,
     },
     /// No answer.
@@ -212,7 +212,7 @@ pub enum ProviderError {
         url: String,
         /// The status.
         status: reqwest::StatusCode,
-        /// Message in the answer.
+        /// The reason in the answer, after `: `; empty where it has none.
         words: String,
     },
     /// An answer without the requested value.
@@ -229,9 +229,9 @@ pub enum ProviderError {
     /// A key or configuration file that cannot be used; its content is not repeated.
     #[error("{what} cannot be used: {reason}")]
     Unusable {
-        /// Name of the thing.
+        /// The key, file or other thing.
         what: &'static str,
-        /// Cause.
+        /// The fault in it.
         reason: String,
     },
 }

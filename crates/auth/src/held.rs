@@ -4,7 +4,6 @@
 use std::sync::Arc;
 
 use reqwest::Client;
-use weir_http::Profile;
 
 use crate::azure::{Application, machine};
 use crate::cache::fingerprint;
@@ -13,6 +12,7 @@ use crate::error::{LoginError, ProviderError};
 use crate::gcp::{ServiceAccount, User};
 use crate::identity::Caller;
 use crate::logins::Logins;
+use crate::rest;
 
 /// Something in a Secret that is traded for a token.
 #[derive(Debug, Clone)]
@@ -55,10 +55,14 @@ impl Logins {
         held: &Held,
         scope: &str,
     ) -> Result<Arc<Login>, LoginError> {
-        // The machine answers on an address of its own: no proxy of the object leads there.
-        let http = if matches!(held, Held::Machine(_)) { Profile::default() } else { self.way(caller) };
-        let client = self.client(&http)?;
-        let key = format!("held/{}/{}", held.key(scope), hex::encode(http.key()));
+        let (client, way) = match held {
+            Held::Machine(_) => (rest::machine_client()?, String::new()),
+            _ => {
+                let http = self.way(caller);
+                (self.client(&http)?, hex::encode(http.key()))
+            }
+        };
+        let key = format!("held/{}/{way}", held.key(scope));
         self.kept(caller, key, Box::pin(async move { held.login(&client, scope).await.map_err(Into::into) }))
             .await
     }

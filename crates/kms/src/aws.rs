@@ -1,6 +1,5 @@
 //! AWS KMS.
 
-use aws_sdk_kms::error::{ProvideErrorMetadata, SdkError};
 use aws_sdk_kms::primitives::Blob;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -27,7 +26,7 @@ pub(crate) async fn decrypt(
     for (name, value) in context {
         request = request.encryption_context(name, value);
     }
-    let answer = request.send().await.map_err(|error| Error::Aws(words(&error)))?;
+    let answer = request.send().await.map_err(|error| Error::Aws(weir_auth::api_words(&error)))?;
     Ok(Zeroizing::new(answer.plaintext.ok_or(Error::Answer)?.into_inner()))
 }
 
@@ -64,23 +63,6 @@ fn region(arn: &str) -> Option<&str> {
         && account.bytes().all(|byte| byte.is_ascii_digit())
         && !name.is_empty();
     is_valid.then_some(*region)
-}
-
-/// The service's words, or the reason for which there are none.
-fn words<E, R>(error: &SdkError<E, R>) -> String
-where
-    E: ProvideErrorMetadata + std::error::Error + 'static,
-    R: std::fmt::Debug + 'static,
-{
-    match error.as_service_error().map(|error| (error.code(), error.message())) {
-        Some((Some(code), Some(message))) if !message.is_empty() => format!("api error {code}: {message}"),
-        Some((Some(code), _)) => format!("api error {code}"),
-        // The causes alone: what the SDK shows for debugging may hold the answer.
-        _ => std::iter::successors(Some(error as &dyn std::error::Error), |error| error.source())
-            .map(ToString::to_string)
-            .collect::<Vec<_>>()
-            .join(": "),
-    }
 }
 
 #[cfg(test)]

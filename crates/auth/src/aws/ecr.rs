@@ -169,14 +169,10 @@ async fn public(session: &Session) -> Result<Login, ProviderError> {
 fn decoded(token: &str, expires: Option<SystemTime>) -> Result<Login, ProviderError> {
     let bytes = base64::engine::general_purpose::STANDARD.decode(token).map_err(|_| unusable())?;
     let text = String::from_utf8(bytes).map_err(|_| unusable())?;
-    match text.split(':').collect::<Vec<_>>().as_slice() {
-        [user, password] => Ok(Login::basic(
-            user,
-            (*password).to_owned().into(),
-            expires.unwrap_or_else(|| rest::in_seconds(DEFAULT_LIFE)),
-        )),
-        _ => Err(unusable()),
-    }
+    let (user, password) =
+        text.split_once(':').filter(|(_, password)| !password.contains(':')).ok_or_else(unusable)?;
+    let expires = expires.unwrap_or_else(|| rest::in_seconds(DEFAULT_LIFE));
+    Ok(Login::basic(user, password.to_owned().into(), expires))
 }
 
 fn unusable() -> ProviderError {

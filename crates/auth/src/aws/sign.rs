@@ -2,7 +2,9 @@
 
 use std::time::{Duration, SystemTime};
 
-use aws_sigv4::http_request::{SignableBody, SignableRequest, SignatureLocation, SigningSettings, sign};
+use aws_sigv4::http_request::{
+    SignableBody, SignableRequest, SignatureLocation, SigningInstructions, SigningSettings, sign,
+};
 use aws_sigv4::sign::v4;
 use url::Url;
 
@@ -25,8 +27,8 @@ pub(super) struct Unsigned<'a> {
 impl Unsigned<'_> {
     /// Returns the headers that sign the request.
     pub(super) fn headers(&self, session: &Session) -> Result<Vec<(String, String)>, ProviderError> {
-        let (headers, _) = self.sign(session, SigningSettings::default())?;
-        Ok(headers)
+        let signed = self.sign(session, SigningSettings::default())?;
+        Ok(signed.headers().map(|(name, value)| (name.to_owned(), value.to_owned())).collect())
     }
 
     /// Returns the URL with a signature in its query, which whoever has it can use for so long.
@@ -34,18 +36,17 @@ impl Unsigned<'_> {
         let mut settings = SigningSettings::default();
         settings.signature_location = SignatureLocation::QueryParams;
         settings.expires_in = Some(life);
-        let (_, query) = self.sign(session, settings)?;
+        let signed = self.sign(session, settings)?;
         let mut url = Url::parse(self.url).map_err(|error| failed(words(&error)))?;
-        url.query_pairs_mut().extend_pairs(query);
+        url.query_pairs_mut().extend_pairs(signed.params());
         Ok(url)
     }
 
-    #[allow(clippy::type_complexity)]
     fn sign(
         &self,
         session: &Session,
         settings: SigningSettings,
-    ) -> Result<(Vec<(String, String)>, Vec<(String, String)>), ProviderError> {
+    ) -> Result<SigningInstructions, ProviderError> {
         let identity = session.keys.clone().into();
         let parameters = v4::SigningParams::builder()
             .identity(&identity)
@@ -59,11 +60,7 @@ impl Unsigned<'_> {
         let signable = SignableRequest::new(self.method, self.url, self.headers.iter().copied(), body);
         let signable = signable.map_err(|error| failed(words(&error)))?;
         let signed = sign(signable, &parameters.into()).map_err(|error| failed(words(&error)))?;
-        let (instructions, _) = signed.into_parts();
-        let own = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-        let headers = instructions.headers().map(|(name, value)| own(name, value)).collect();
-        let query = instructions.params().iter().map(|(name, value)| own(name, value)).collect();
-        Ok((headers, query))
+        Ok(signed.into_parts().0)
     }
 }
 

@@ -25,7 +25,7 @@ pub(crate) async fn login(http: &Client, client: &str, scope: &str) -> Result<Lo
     let host = std::env::var(MACHINE_VARIABLE).unwrap_or_else(|_| MACHINE.to_owned());
     let url = format!("{}/metadata/identity/oauth2/token", host.trim_end_matches('/'));
     // A scope is the name of a resource with what is wanted of it.
-    let resource = scope.trim_end_matches(".default");
+    let resource = scope.strip_suffix(".default").unwrap_or(scope);
     let query = [("api-version", VERSION), ("resource", resource), ("client_id", client)];
     let request = http.get(url).header("metadata", "true").query(&query);
     let answer: Answer = rest::json("managed identity endpoint", request).await?;

@@ -36,6 +36,14 @@ async fn kept_until_renewal() {
     get(&cache, "aws/tenant", refused()).await.unwrap_err();
 }
 
+/// No issuer can name a life with which the cache cannot reckon.
+#[tokio::test]
+async fn a_life_without_end() {
+    let cache = TokenCache::new(10, HARD_MAXIMUM);
+    get(&cache, "k", Ok(login(Duration::from_secs(i64::MAX as u64 / 2)))).await.unwrap();
+    get(&cache, "k", refused()).await.unwrap();
+}
+
 #[tokio::test]
 async fn what_has_expired_is_not_kept() {
     let cache = TokenCache::new(10, HARD_MAXIMUM);

@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 
+use super::service_account::KIND;
 use super::{ServiceAccount, ServiceAccountError, User};
 
 const USER: &str = "authorized_user";
@@ -30,7 +31,7 @@ impl KeyFile {
             return serde_json::from_slice(json).map(Self::User).map_err(|_| ServiceAccountError::Form);
         }
         // The kind first: other ones lack its fields.
-        if kind != ServiceAccount::KIND {
+        if kind != KIND {
             return Err(ServiceAccountError::Kind);
         }
         ServiceAccount::parse(json).map(Self::Account)

@@ -12,7 +12,8 @@ use crate::credentials::Login;
 use crate::error::{ProviderError, words};
 use crate::rest;
 
-const KIND: &str = "service_account";
+/// The type of such files.
+pub(super) const KIND: &str = "service_account";
 const GRANT: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
 pub(super) const TOKENS: &str = "https://oauth2.googleapis.com/token";
 /// Life of the statement by which the account identifies itself, in seconds: the most that Google takes.
@@ -66,9 +67,6 @@ struct Claims<'a> {
 }
 
 impl ServiceAccount {
-    /// The type of such files.
-    pub(super) const KIND: &str = KIND;
-
     /// Reads a key.
     ///
     /// # Errors

@@ -152,6 +152,20 @@ async fn tokens_are_asked_for_once() {
     refused(&world, "astray").await;
 }
 
+/// A machine's service speaks plain HTTP: no proxy of the environment reads the token on its way.
+#[tokio::test]
+async fn a_machine_is_asked_without_a_proxy() {
+    let azure = StandIn::start().await;
+    let proxy = format!("http://{}", azure.proxy.address());
+    let world = azure.world(vec![("HTTPS_PROXY", proxy), ("NO_PROXY", "127.0.0.1".to_owned())]).await;
+    world.secret("machine", "Opaque", json!({"clientId": "m"})).await;
+    let fields = json!({"provider": "azure", "secretRef": {"name": "machine"}});
+    world.bucket("machine", &format!("https://{ACCOUNT}"), "apps", fields).await;
+    world.ready(BUCKET, "machine").await;
+    let targets: Vec<String> = azure.proxy.requests().into_iter().map(|request| request.target).collect();
+    assert!(targets.iter().all(|target| target.starts_with(ACCOUNT)), "{targets:?}");
+}
+
 async fn refused(world: &World, name: &str) {
     let (reason, message) = world.failure(BUCKET, name).await;
     assert_eq!(reason, "AuthenticationFailed");
