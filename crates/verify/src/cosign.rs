@@ -90,27 +90,20 @@ pub enum CosignError {
     },
 }
 
-/// The digest of the artifact that has to be signed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Subject<'a> {
-    /// `<algorithm>:<hex>`.
-    pub digest: &'a str,
-}
-
 impl Trust {
-    /// Checks that one of the signatures is good for the artifact.
+    /// Checks that one of the signatures is good for the artifact with a digest: `<algorithm>:<hex>`.
     ///
     /// # Errors
     /// When there is none, or none is good; then what is wrong with each.
-    pub fn verify(&self, subject: Subject<'_>, signatures: &[Signature]) -> Result<(), CosignError> {
+    pub fn verify(&self, digest: &str, signatures: &[Signature]) -> Result<(), CosignError> {
         if signatures.is_empty() {
             return Err(CosignError::NoSignatures);
         }
         let mut causes = Vec::new();
         for signature in signatures {
             let judged = match self {
-                Self::Keys(keys) => keys.verify(subject, signature),
-                Self::Keyless(keyless) => keyless.verify(subject, signature),
+                Self::Keys(keys) => keys.verify(digest, signature),
+                Self::Keyless(keyless) => keyless.verify(digest, signature),
             };
             match judged {
                 Ok(()) => return Ok(()),

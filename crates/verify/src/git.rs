@@ -24,7 +24,7 @@ const ARMOUR: [(&[u8], SignatureType); 3] = [
     (b"-----BEGIN SIGNED MESSAGE-----", SignatureType::X509),
 ];
 
-/// Media type of the signed payload.
+/// The kind of the signed object, as messages name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Object {
     /// A commit.
@@ -60,13 +60,13 @@ pub enum GitError {
     /// Not signed, or in a way that is not checked.
     #[error("unsupported signature type: {kind}")]
     Unsupported {
-        /// Name of the thing.
+        /// The signature's type.
         kind: SignatureType,
     },
     /// An OpenPGP signature of nobody who is trusted.
     #[error("unable to verify Git {object}: {source}")]
     OpenPgp {
-        /// Media type of the signed payload.
+        /// The kind of the signed object.
         object: Object,
         /// Cause.
         source: OpenPgpError,
@@ -74,7 +74,7 @@ pub enum GitError {
     /// An SSH signature of nobody who is trusted.
     #[error("unable to verify Git {object} SSH signature: {source}")]
     Ssh {
-        /// Media type of the signed payload.
+        /// The kind of the signed object.
         object: Object,
         /// Cause.
         source: SshError,

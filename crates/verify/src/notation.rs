@@ -109,8 +109,8 @@ impl Statement {
         self.identities().contain(leaf)
     }
 
-    /// Returns true when the certificates were valid when it was signed, if somebody vouches for when that was, or
-    /// else are now.
+    /// Checks that the certificates were valid at the time of the signature if somebody vouches for that time, and
+    /// otherwise that they are valid now.
     fn is_timely(
         &self,
         certificates: &Certificates,
@@ -129,7 +129,7 @@ impl Statement {
     }
 }
 
-/// Returns true when no certificate was taken back. Those whom the certificates of a stranger name are not asked.
+/// Checks that no certificate was taken back. Those whom the certificates of a stranger name are not asked.
 fn is_unrevoked(
     envelope: &Envelope,
     is_authentic: bool,

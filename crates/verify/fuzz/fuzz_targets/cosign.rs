@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use libfuzzer_sys::fuzz_target;
-use weir_verify::cosign::{Keyless, PublicKeys, Signature, SimpleSigning, Subject, Trust};
+use weir_verify::cosign::{Keyless, PublicKeys, Signature, SimpleSigning, Trust};
 
 const DIGEST: &str = "sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
 const ANNOTATIONS: [&str; 5] = [
@@ -30,7 +30,7 @@ fuzz_target!(|input: &[u8]| {
     let own = Keyless::new(Some(&trust), &[]).map(|root| Trust::Keyless(Box::new(root)));
     let public = Keyless::new(None, &[]).map(|root| Trust::Keyless(Box::new(root)));
     for trust in [keys, own].into_iter().flatten() {
-        let _ = trust.verify(Subject { digest: DIGEST }, &signatures);
+        let _ = trust.verify(DIGEST, &signatures);
     }
-    assert!(public.is_ok_and(|public| public.verify(Subject { digest: DIGEST }, &signatures).is_err()));
+    assert!(public.is_ok_and(|public| public.verify(DIGEST, &signatures).is_err()));
 });

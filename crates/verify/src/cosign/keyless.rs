@@ -5,7 +5,7 @@ use sigstore_verify::types::{Artifact, Sha256Hash};
 use sigstore_verify::{VerificationPolicy, VerificationResult, Verifier};
 use weir_policy::go_regex;
 
-use super::{Signature, Subject, TrustError, bundle};
+use super::{Signature, TrustError, bundle};
 
 /// An identity that may sign: its certificate's subject and the issuer of its token. Go's regular expressions, not
 /// anchored.
@@ -60,18 +60,16 @@ impl Keyless {
 
     /// Checks that one of the identities made the signature, for this artifact, while its certificate was
     /// valid.
-    pub(super) fn verify(&self, subject: Subject<'_>, signature: &Signature) -> Result<(), String> {
+    pub(super) fn verify(&self, digest: &str, signature: &Signature) -> Result<(), String> {
         let anyone = VerificationPolicy::any_identity();
         let verified = match signature {
             Signature::Bundle(json) => {
-                let digest =
-                    subject.digest.strip_prefix("sha256:").and_then(|hex| Sha256Hash::from_hex(hex).ok());
-                let digest =
-                    digest.ok_or_else(|| format!("digest '{}' is not of SHA-256", subject.digest))?;
-                self.verifier.verify(Artifact::from_digest(digest), &bundle(json)?, &anyone)
+                let hash = digest.strip_prefix("sha256:").and_then(|hex| Sha256Hash::from_hex(hex).ok());
+                let hash = hash.ok_or_else(|| format!("digest '{digest}' is not of SHA-256"))?;
+                self.verifier.verify(Artifact::from_digest(hash), &bundle(json)?, &anyone)
             }
             Signature::Simple(simple) => {
-                let bundle = simple.to_bundle(simple.signature_for(subject)?)?;
+                let bundle = simple.to_bundle(simple.signature_for(digest)?)?;
                 // The log's promise stands for a proof of inclusion, which signatures of this kind do not have. The
                 // promise itself is verified: `to_bundle` leaves no other source for the time of signing.
                 self.verifier.verify(simple.payload.as_slice(), &bundle, &anyone.skip_tlog_unsafe())

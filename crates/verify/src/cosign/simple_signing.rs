@@ -8,7 +8,7 @@ use sigstore_verify::types::bundle::{
 };
 use sigstore_verify::types::{Bundle, DerCertificate, MediaType, SignatureBytes, SignatureContent};
 
-use super::{MAX_SIGNATURE_BYTES, Subject, log};
+use super::{MAX_SIGNATURE_BYTES, log};
 
 const SIGNATURE: &str = "dev.cosignproject.cosign/signature";
 const CERTIFICATE: &str = "dev.sigstore.cosign/certificate";
@@ -22,7 +22,7 @@ const MAX_CHAIN: usize = 10;
 /// A layer of a signature image.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SimpleSigning {
-    /// Media type of the signed payload.
+    /// The layer's bytes: the JSON that is signed.
     pub payload: Vec<u8>,
     /// The layer's annotations: signature, certificate, log entry.
     pub annotations: BTreeMap<String, String>,
@@ -67,15 +67,15 @@ impl SimpleSigning {
     }
 
     /// The signature, if the payload is about the artifact; a good signature over another digest proves nothing.
-    pub(super) fn signature_for(&self, subject: Subject<'_>) -> Result<SignatureBytes, String> {
+    pub(super) fn signature_for(&self, digest: &str) -> Result<SignatureBytes, String> {
         if self.payload.len() > MAX_SIGNATURE_BYTES {
             return Err(format!("payload is larger than {MAX_SIGNATURE_BYTES} bytes"));
         }
         let payload: Payload = serde_json::from_slice(&self.payload)
             .map_err(|error| format!("payload is no simple signing: {error}"))?;
         let found = payload.critical.image.digest;
-        if found != subject.digest {
-            return Err(format!("signature is for '{found}', not for '{}'", subject.digest));
+        if found != digest {
+            return Err(format!("signature is for '{found}', not for '{digest}'"));
         }
         let text = self.annotations.get(SIGNATURE).ok_or("signature annotation is missing")?;
         SignatureBytes::from_base64(text).map_err(|error| format!("signature is malformed: {error}"))

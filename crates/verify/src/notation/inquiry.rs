@@ -33,7 +33,7 @@ impl Answers {
     }
 }
 
-/// Cause.
+/// The reason for which there is no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Unanswered {
     /// Nobody has been asked yet.

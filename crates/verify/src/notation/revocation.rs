@@ -59,7 +59,7 @@ struct Link<'a> {
     issuer: X509Certificate<'a>,
 }
 
-/// When it is judged, and what for.
+/// The times on which a verdict depends.
 #[derive(Clone, Copy)]
 struct Moment {
     now: Timestamp,
@@ -74,7 +74,7 @@ impl Moment {
     }
 }
 
-/// Returns true when no certificate of a chain that keeps the rules, leaf first, was taken back. The root, which only
+/// Checks that no certificate of a chain that keeps the rules, leaf first, was taken back. The root, which only
 /// itself could take back, never is.
 pub(super) fn check(
     chain: &[CertificateDer<'_>],

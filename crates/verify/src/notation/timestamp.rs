@@ -39,7 +39,7 @@ pub(super) enum TimestampError {
     Revocation(#[from] RevocationError),
 }
 
-/// Returns true when somebody trusted says that the signature was there while all of its certificates were valid.
+/// Checks that somebody trusted says that the signature was there while all of its certificates were valid.
 pub(super) fn check(
     envelope: &Envelope,
     trusted: &Certificates,

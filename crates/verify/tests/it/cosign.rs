@@ -8,7 +8,7 @@ use rstest::rstest;
 use serde_json::{Value, json};
 use weir_testkit::{CosignAlgorithm, CosignKey, CosignSignature, Sigstore};
 use weir_verify::cosign::{
-    CosignError, Identity, Keyless, PublicKeys, Signature, SimpleSigning, Subject, Trust, TrustError,
+    CosignError, Identity, Keyless, PublicKeys, Signature, SimpleSigning, Trust, TrustError,
 };
 
 use crate::secret;
@@ -35,7 +35,7 @@ fn trust(keys: &[(&str, &CosignKey)]) -> Trust {
 }
 
 fn verify(trust: &Trust, signature: &Signature) -> Result<(), CosignError> {
-    trust.verify(Subject { digest: DIGEST }, std::slice::from_ref(signature))
+    trust.verify(DIGEST, std::slice::from_ref(signature))
 }
 
 #[rstest]
@@ -79,14 +79,12 @@ fn one_good_signature_among_others_is_enough() {
         CosignKey::generate(CosignAlgorithm::P256).unwrap(),
     );
     let trust = trust(&[("a.pub", &key)]);
-    let subject = Subject { digest: DIGEST };
     let [good, _] = both(&key, DIGEST);
     let [bad, _] = both(&stranger, DIGEST);
     let junk = Signature::Bundle(b"junk".to_vec());
-    trust.verify(subject, &[bad.clone(), junk.clone(), good]).unwrap();
-    assert_eq!(trust.verify(subject, &[]).unwrap_err(), CosignError::NoSignatures);
-    let CosignError::NoMatch { causes } = trust.verify(subject, &[bad.clone(), junk, bad]).unwrap_err()
-    else {
+    trust.verify(DIGEST, &[bad.clone(), junk.clone(), good]).unwrap();
+    assert_eq!(trust.verify(DIGEST, &[]).unwrap_err(), CosignError::NoSignatures);
+    let CosignError::NoMatch { causes } = trust.verify(DIGEST, &[bad.clone(), junk, bad]).unwrap_err() else {
         panic!("no causes")
     };
     assert_eq!(causes.len(), 2, "{causes:?}");

@@ -7,7 +7,7 @@ use weir_artifact::Digest;
 use weir_oci::{Error, Registry};
 use weir_verify::cosign::{
     BUNDLE_TYPE, CosignError, Identity, Keyless, MAX_SIGNATURE_BYTES, PublicKeys, SIMPLE_SIGNING_TYPE,
-    Signature, SimpleSigning, Subject, Trust, TrustError,
+    Signature, SimpleSigning, Trust, TrustError,
 };
 
 use super::trust::OciTrust;
@@ -120,7 +120,7 @@ impl Judge<'_> {
     /// Judges signatures where computing does not keep others waiting, and notes what is wrong with them.
     async fn is_good(&self, signatures: Vec<Signature>, causes: &mut Vec<String>) -> Result<bool, String> {
         let (trust, digest) = (self.trust.clone(), self.digest.clone());
-        let judge = move || trust.verify(Subject { digest: &digest }, &signatures);
+        let judge = move || trust.verify(&digest, &signatures);
         match self.verifier.storage.blocking(judge).await.map_err(|error| error.to_string())? {
             Ok(()) => return Ok(true),
             Err(CosignError::NoSignatures) => {}
