@@ -139,6 +139,8 @@ impl Seen {
             }
             ' ' => self.break_before_space |= previous == Some('\n'),
             '\t' => self.tab = true,
+            // They end a line for readers of YAML 1.1, and for none of YAML 1.2: escaped, they are the same to all.
+            '\u{2028}' | '\u{2029}' => self.special = true,
             _ => self.special |= !is_printable(character),
         }
     }

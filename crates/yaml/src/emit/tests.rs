@@ -57,6 +57,8 @@ fn special_characters_force_double_quotes() {
     assert_eq!(printed("😀"), "k: \"\\U0001F600\"\n");
     assert_eq!(printed("a \nb\n"), "k: \"a \\nb\\n\"\n");
     assert_eq!(printed("é"), "k: é\n");
+    assert_eq!(printed("a\u{2028}b"), "k: \"a\\Lb\"\n");
+    assert_eq!(printed("a\u{2029}\nb\n"), "k: \"a\\P\\nb\\n\"\n");
 }
 
 #[test]
