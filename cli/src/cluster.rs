@@ -115,6 +115,7 @@ impl Cluster {
         if name.is_empty() {
             return Err(Error::NameRequired(kind.name));
         }
+        addressable(kind, name)?;
         match self.in_time(self.api(kind, false).get(name)).await? {
             Err(kube::Error::Api(status)) if status.reason == "NotFound" => {
                 Err(Error::Api(format!("{}{}", status.message, self.similar(kind, name).await)))
@@ -146,6 +147,9 @@ impl Cluster {
             return String::new();
         };
         let names: Vec<_> = here.unwrap_or_default().iter().map(ResourceExt::name_any).collect();
+        if names.iter().any(|here| here == name) {
+            return String::new();
+        }
         if let Some(similar) = nearest(name, &names) {
             return format!("\n  did you mean '{similar}'?");
         }
@@ -288,6 +292,25 @@ fn nearest<'n>(name: &str, names: &'n [String]) -> Option<&'n String> {
     (likeness(nearest) >= ALIKE).then_some(nearest)
 }
 
+/// Refuses a name that no object can have: in the address of a request it would be that of something else.
+fn addressable(kind: &Kind, name: &str) -> Result<(), Error> {
+    let fault = match name {
+        "." | ".." => Some(format!("may not be '{name}'")),
+        _ => ['/', '%']
+            .into_iter()
+            .find(|sign| name.contains(*sign))
+            .map(|sign| format!("may not contain '{sign}'")),
+    };
+    if let Some(fault) = fault {
+        return Err(Error::Api(format!("invalid resource name {name:?}: [{fault}]")));
+    }
+    let is_plain = |sign: char| sign.is_ascii_alphanumeric() || matches!(sign, '-' | '.' | '_' | ':');
+    if name.chars().all(is_plain) {
+        return Ok(());
+    }
+    Err(Error::Api(format!("{}.{} {name:?} not found", kind.plural, kind.group)))
+}
+
 fn by_this_command() -> PatchParams {
     PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() }
 }
@@ -322,5 +345,18 @@ mod tests {
     fn any_name_can_be_asked_for(#[case] name: &str, #[case] expected: &str) {
         let selection = Selection { name: Some(name.to_owned()), ..Selection::default() };
         assert_eq!(selection.fields().as_deref(), Some(expected));
+    }
+
+    #[rstest::rstest]
+    #[case("podinfo", None)]
+    #[case("system:x_1.0", None)]
+    #[case("apps/podinfo", Some("invalid resource name \"apps/podinfo\": [may not contain '/']"))]
+    #[case("a%2Fb", Some("invalid resource name \"a%2Fb\": [may not contain '%']"))]
+    #[case("..", Some("invalid resource name \"..\": [may not be '..']"))]
+    #[case("podinfo ", Some("kustomizations.kustomize.toolkit.fluxcd.io \"podinfo \" not found"))]
+    #[case("a?watch=1", Some("kustomizations.kustomize.toolkit.fluxcd.io \"a?watch=1\" not found"))]
+    fn names_that_would_be_another_address_are_refused(#[case] name: &str, #[case] expected: Option<&str>) {
+        let refused = addressable(Kind::named("Kustomization").unwrap(), name).err();
+        assert_eq!(refused.map(|error| error.to_string()).as_deref(), expected);
     }
 }

@@ -102,6 +102,7 @@ pub(crate) static KINDS: [Kind; 15] = [
         success: |release| format!("applied revision {}", first_of(release, CHART_VERSIONS)),
         normalized: |mut release| {
             durations_as_go(&mut release);
+            without_switches_that_are_off(&mut release);
             Ok(release)
         },
         ..HELM_RELEASE
@@ -209,6 +210,26 @@ fn durations_as_go(release: &mut Value) {
     }
 }
 
+/// Places of a HelmRelease that have switches.
+const SWITCHES: [&str; 7] = [
+    "/spec",
+    "/spec/chart/spec",
+    "/spec/install",
+    "/spec/upgrade",
+    "/spec/test",
+    "/spec/rollback",
+    "/spec/uninstall",
+];
+
+/// Leaves out switches that are off as Go does, but not those for which that is another thing than not being there.
+fn without_switches_that_are_off(release: &mut Value) {
+    for place in SWITCHES {
+        let Some(Value::Object(fields)) = release.pointer_mut(place) else { continue };
+        let is_kept = |name: &str| matches!(name, "persistentClient" | "serverSideApply");
+        fields.retain(|name, value| *value != Value::Bool(false) || is_kept(name));
+    }
+}
+
 fn fetched(object: &DynamicObject) -> String {
     format!("fetched revision {}", revision_of(object))
 }
@@ -260,6 +281,22 @@ mod tests {
         let expected = json!({ "spec": {
             "interval": "5m0s", "timeout": "1m30s", "chart": { "spec": { "interval": "1h0m0s", "version": "6.x" } },
             "upgrade": { "timeout": "10m0s", "strategy": { "retryInterval": "30s" } }, "rollback": { "timeout": "soon" },
+        } });
+        assert_eq!(release, expected);
+    }
+
+    #[test]
+    fn switches_of_helm_releases_that_are_off_are_left_out_as_by_go() {
+        let mut release = json!({ "spec": {
+            "suspend": false, "persistentClient": false, "values": { "enabled": false },
+            "install": { "createNamespace": false, "replace": true, "serverSideApply": false, "remediation": { "ignoreTestFailures": false } },
+            "chart": { "spec": { "ignoreMissingValuesFiles": false } }, "upgrade": { "force": false },
+        } });
+        without_switches_that_are_off(&mut release);
+        let expected = json!({ "spec": {
+            "persistentClient": false, "values": { "enabled": false },
+            "install": { "replace": true, "serverSideApply": false, "remediation": { "ignoreTestFailures": false } },
+            "chart": { "spec": {} }, "upgrade": {},
         } });
         assert_eq!(release, expected);
     }

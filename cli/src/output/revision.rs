@@ -10,7 +10,9 @@ const SHORT: usize = 8;
 
 /// Cuts every hash in a text to its first eight characters (CLI-G14).
 pub(crate) fn shorten(text: &str) -> Cow<'_, str> {
-    static HASH: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\b[a-f0-9]{40,128}\b").ok());
+    // As in Go, only ASCII makes words: a hash may stand right behind a letter of another script.
+    static HASH: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r"(?-u:\b)[a-f0-9]{40,128}(?-u:\b)").ok());
     let Some(hash) = HASH.as_ref() else { return Cow::Borrowed(text) };
     hash.replace_all(text, |found: &regex::Captures<'_>| {
         found.get(0).and_then(|found| found.as_str().get(..SHORT)).unwrap_or_default().to_owned()
@@ -27,6 +29,7 @@ mod tests {
     #[case("main@sha1:696f056df216eea4f9401adbee0ff744d4df390f", "main@sha1:696f056d")]
     #[case("main/696f056df216eea4f9401adbee0ff744d4df390f", "main/696f056d")]
     #[case("from 696f056df216eea4f9401adbee0ff744d4df390f to 1.0.0", "from 696f056d to 1.0.0")]
+    #[case("版本696f056df216eea4f9401adbee0ff744d4df390f已应用", "版本696f056d已应用")]
     #[case("696f056", "696f056")]
     #[case("x696f056df216eea4f9401adbee0ff744d4df390f", "x696f056df216eea4f9401adbee0ff744d4df390f")]
     #[case("", "")]

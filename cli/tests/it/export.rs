@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::world::World;
 
-const EXPORTS: [&str; 24] = [
+const EXPORTS: [&str; 25] = [
     "export source git podinfo",
     "export source git --all",
     "export source oci podinfo",
@@ -25,6 +25,7 @@ const EXPORTS: [&str; 24] = [
     "export source git nowhere",
     "export source git --all -n default",
     "export kustomization nowhere",
+    "export kustomization podinfo/status",
     "export helmrelease --all",
     "export source git podinfo --with-credentials",
     "export --all ks",

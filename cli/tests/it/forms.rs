@@ -2,7 +2,7 @@
 
 use crate::world::{World, ready};
 
-const COMMANDS: [&str; 16] = [
+const COMMANDS: [&str; 17] = [
     "get kustomizations podinfo-of-forms -o yaml",
     "get kustomizations -o json",
     "get ks -o name",
@@ -17,6 +17,7 @@ const COMMANDS: [&str; 16] = [
     "tree ks podnifo-of-forms",
     "export ks podinfo-of-forms -n default",
     "get ks x",
+    "get ks podinfo-of-forms -l app=none",
     "get ks podinfo-of-forms --no-header=true --all-namespaces=false",
     "get ks --no-header=perhaps",
 ];

@@ -134,7 +134,8 @@ fn copy_directory(from: &Path, to: &Path, on_the_way: &mut BTreeSet<PathBuf>) ->
     }
     for entry in std::fs::read_dir(from)? {
         let entry = entry?;
-        let (source, target) = (entry.path().canonicalize()?, to.join(entry.file_name()));
+        let (found, target) = (entry.path(), to.join(entry.file_name()));
+        let source = found.canonicalize().map_err(|error| io::Error::other(reason(&found, &error)))?;
         let metadata = source.metadata()?;
         if metadata.is_dir() {
             std::fs::create_dir_all(&target)?;
