@@ -33,6 +33,7 @@ mod flux;
 mod folder;
 mod git;
 mod grpc;
+mod hold;
 mod keeper;
 mod memory_limit;
 mod nats_server;
@@ -70,6 +71,7 @@ pub use git::{
     SshCertificate, SshGitServer, SshKey,
 };
 pub use grpc::authorized;
+pub use hold::hold;
 pub use keeper::watched_processes;
 pub use memory_limit::MemoryLimit;
 pub use nats_server::NatsServer;

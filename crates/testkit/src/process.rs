@@ -157,7 +157,10 @@ impl Process {
     fn signal(&self, signal: &str) {
         // The program `kill` of sh, since a signal to a group needs libc, which needs unsafe.
         let command = format!("kill -s {signal} -- -{}", self.pid());
-        let _ = Command::new("sh").args(["-c", &command]).stderr(Stdio::null()).status();
+        let mut sh = Command::new("sh");
+        // In a group of its own: Ctrl-C and `timeout` signal ours, and would end it before it has sent anything.
+        sh.args(["-c", &command]).stderr(Stdio::null()).process_group(0);
+        while sh.status().is_ok_and(|status| status.signal().is_some()) {}
     }
 
     fn exited(&self, status: ExitStatus) -> Error {

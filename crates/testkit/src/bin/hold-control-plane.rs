@@ -1,11 +1,11 @@
-//! Starts a control plane, prints its kubeconfig, and holds it until Ctrl-C: for trying things by hand.
+//! Starts a control plane, prints its kubeconfig, and holds it: `make cluster MODE=control-plane`.
 
-use weir_testkit::ControlPlane;
+use std::process::ExitCode;
+
+use weir_testkit::{ControlPlane, hold};
 
 #[tokio::main]
-async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let plane = ControlPlane::start().await?;
-    println!("export KUBECONFIG={}", plane.kubeconfig_path().display());
-    tokio::signal::ctrl_c().await?;
-    Ok(())
+async fn main() -> ExitCode {
+    let shown = |plane: &ControlPlane| format!("export KUBECONFIG={}\n", plane.kubeconfig_path().display());
+    hold(ControlPlane::start(), shown).await
 }

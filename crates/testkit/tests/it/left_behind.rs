@@ -1,9 +1,10 @@
 //! Nothing stays when a control plane, or the process that started it, is gone (CP-09).
 
+use std::future::ready;
 use std::io::{BufRead, BufReader};
-use std::os::unix::process::ExitStatusExt;
-use std::path::Path;
-use std::process::{Command, Stdio};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use weir_testkit::{ControlPlane, eventually, watched_processes};
@@ -39,14 +40,7 @@ async fn a_panic_in_a_test_ends_its_control_plane() {
 
 #[tokio::test]
 async fn killing_the_test_process_leaves_nothing() {
-    let mut holder = Command::new(env!("CARGO_BIN_EXE_hold-control-plane"))
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("the binary of this crate starts");
-    let mut line = String::new();
-    BufReader::new(holder.stdout.take().unwrap()).read_line(&mut line).unwrap();
-    let kubeconfig = line.trim().strip_prefix("export KUBECONFIG=").expect("the kubeconfig is printed");
-    let folder = Path::new(kubeconfig).parent().unwrap().to_owned();
+    let (mut holder, folder) = held_control_plane();
     assert!(processes_of(&folder) >= 3);
 
     holder.kill().unwrap();
@@ -57,6 +51,37 @@ async fn killing_the_test_process_leaves_nothing() {
     })
     .await
     .unwrap();
+}
+
+/// People press Ctrl-C more than once, and `timeout` signals the process and its group.
+#[tokio::test]
+async fn signals_that_go_on_do_not_keep_the_processes_from_being_ended() {
+    let (mut holder, folder) = held_control_plane();
+    let signals = format!("while kill -s TERM -- -{} 2>/dev/null; do :; done", holder.id());
+    let mut sender = Command::new("sh").args(["-c", &signals]).process_group(0).spawn().unwrap();
+    let ended = eventually("the end of the holder", DEADLINE, || ready(holder.try_wait().unwrap())).await;
+    sender.kill().unwrap();
+    sender.wait().unwrap();
+    if ended.is_err() {
+        holder.kill().unwrap();
+        holder.wait().unwrap();
+    }
+    assert!(ended.unwrap().success());
+    assert_eq!(processes_of(&folder), 0);
+    assert!(!folder.exists());
+}
+
+/// Starts a process with a control plane in a process group of its own; with the control plane's folder.
+fn held_control_plane() -> (Child, PathBuf) {
+    let mut holder = Command::new(env!("CARGO_BIN_EXE_hold-control-plane"))
+        .stdout(Stdio::piped())
+        .process_group(0)
+        .spawn()
+        .expect("the binary of this crate starts");
+    let mut line = String::new();
+    BufReader::new(holder.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let kubeconfig = line.trim().strip_prefix("export KUBECONFIG=").expect("the kubeconfig is printed");
+    (holder, Path::new(kubeconfig).parent().unwrap().to_owned())
 }
 
 /// Number of processes that have the folder in their command line.
