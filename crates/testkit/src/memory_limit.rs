@@ -3,8 +3,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::Error;
 use crate::skip::{found_or_skipped, skipped};
+use crate::{Error, keeper};
 
 /// Places of the memory controller in the first and the second version of control groups, and names of the file with the limit.
 const PLACES: [(&str, &str); 2] =
@@ -27,7 +27,9 @@ impl MemoryLimit {
         let found = PLACES.into_iter().find(|(root, _)| Path::new(root).is_dir());
         let (root, file) = found.unwrap_or(PLACES[0]);
         let number = MADE.fetch_add(1, Ordering::Relaxed);
-        let group = Path::new(root).join(format!("weir-test-{}-{number}", std::process::id()));
+        let name = format!("weir-test-{}-{number}", std::process::id());
+        keeper::cgroup(&name)?;
+        let group = Path::new(root).join(name);
         std::fs::create_dir_all(&group).map_err(Error::file(&group))?;
         let limit = Self(group);
         let file = limit.0.join(file);
@@ -64,7 +66,7 @@ impl MemoryLimit {
 
 impl Drop for MemoryLimit {
     fn drop(&mut self) {
-        // A folder that is left over does no harm.
+        // The kernel keeps a group for a moment after its last process; then the keeper removes it.
         let _ = std::fs::remove_dir(&self.0);
     }
 }
