@@ -94,11 +94,27 @@ fn sources(folder: &str) -> Vec<(String, String)> {
 
 /// The part of a file before its tests, when they are in it.
 fn before_tests(text: &str) -> &str {
-    text.split("#[cfg(test)]").next().unwrap_or_default()
+    text.split("mod tests {").next().unwrap_or_default()
+}
+
+/// The tests in a file, which may be all of it.
+fn tests_of<'a>(path: &str, text: &'a str) -> &'a str {
+    if path.contains("/tests/") || path.ends_with("/tests.rs") {
+        return text;
+    }
+    text.split_once("mod tests {").map_or("", |(_, tests)| tests)
+}
+
+fn sleeps(text: &str) -> bool {
+    ["sleep(", "sleep_until("].iter().any(|call| text.contains(call))
 }
 
 #[test]
 fn dependencies_point_down() {
+    let known: BTreeSet<String> = crates("crates").into_iter().map(|(name, _)| name).collect();
+    for name in PURE.iter().chain(&CLIENTS) {
+        assert!(known.contains(*name), "there is no crate {name}");
+    }
     for (name, folder) in crates("crates") {
         let needs = dependencies(&folder);
         let forbidden = |names: &[&str]| names.iter().any(|name| needs.contains(*name));
@@ -195,12 +211,17 @@ fn imports_stand_in_their_groups() {
     }
 }
 
+/// A test whose time is paused takes none by sleeping.
 #[test]
 fn no_test_sleeps() {
     for group in ["crates", "services", "cli", "e2e"] {
-        for (path, text) in sources(group).into_iter().filter(|(path, _)| path.contains("/tests/")) {
-            let is_this = path.ends_with("tests/it/architecture.rs");
-            assert!(is_this || !text.contains("sleep("), "{path}: wait on a condition with a deadline");
+        for (path, text) in sources(group) {
+            let may_sleep =
+                path.ends_with("tests/it/architecture.rs") || text.contains("start_paused = true");
+            assert!(
+                may_sleep || !sleeps(tests_of(&path, &text)),
+                "{path}: wait on a condition with a deadline"
+            );
         }
     }
 }
@@ -273,9 +294,10 @@ const SLEEPS: [&str; 22] = [
 #[test]
 fn nobody_else_sleeps() {
     let all = ["crates", "services", "cli"].iter().flat_map(|group| sources(group));
-    for (path, text) in all.filter(|(path, _)| path.contains("/src/") && !path.starts_with("crates/testkit"))
-    {
-        let sleeps = before_tests(&text).contains("sleep(") || before_tests(&text).contains("time::sleep");
-        assert!(!sleeps || SLEEPS.contains(&path.as_str()), "{path} sleeps");
-    }
+    let own = all.filter(|(path, _)| path.contains("/src/") && !path.starts_with("crates/testkit"));
+    let sleeping: BTreeSet<String> = own
+        .filter(|(path, text)| !path.ends_with("/tests.rs") && sleeps(before_tests(text)))
+        .map(|(path, _)| path)
+        .collect();
+    assert_eq!(sleeping, SLEEPS.map(str::to_owned).into());
 }
