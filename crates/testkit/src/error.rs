@@ -15,9 +15,9 @@ pub enum Error {
     /// A test lacks what it needs where no test may be left out.
     #[error("{what} is not available, and WEIR_TESTS_MUST_NOT_SKIP is set: {reason}")]
     MustNotSkip {
-        /// Type needed.
+        /// Thing that the test needs.
         what: String,
-        /// The reason.
+        /// Reason why it is not there.
         reason: String,
     },
     /// A variable of the environment leads to no file.

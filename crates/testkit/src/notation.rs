@@ -19,7 +19,7 @@ const PAYLOAD: &str = "application/vnd.cncf.notary.payload.v1+json";
 /// URLs in a signer's certificate: the authority's server, and its list.
 const OCSP: &str = "http://ca.test";
 const LIST: &str = "http://crl.test/list";
-/// When: 2021-06-01, in seconds since 1970.
+/// Time of signing: 2021-06-01, in seconds since 1970.
 const MADE: i64 = 1_622_505_600;
 
 /// Someone who signs, with a certificate of an authority.

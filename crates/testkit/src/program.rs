@@ -21,10 +21,10 @@ pub async fn find_or_skip(name: &str) -> Result<Option<PathBuf>, Error> {
 pub fn built_program(name: &str) -> Result<PathBuf, Error> {
     let this = std::env::current_exe().map_err(Error::file(name))?;
     let beside = this.ancestors().skip(1).take(2).map(|folder| folder.join(name));
-    beside.into_iter().find(|path| path.is_file()).ok_or_else(|| Error::ProgramMissing {
-        program: name.into(),
-        hint: "run `cargo build --bins` first, as `make test` does",
-    })
+    beside
+        .into_iter()
+        .find(|path| path.is_file())
+        .ok_or_else(|| Error::ProgramMissing { program: name.into(), hint: "run `cargo build --bins` first" })
 }
 
 /// The path of a program that `e2e/servers/find` knows.

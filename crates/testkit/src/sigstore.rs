@@ -16,7 +16,7 @@ use self::certificate::Authority;
 use self::log::Log;
 use crate::Error;
 
-/// Predicate that cosign signs by default.
+/// Type of the statements that cosign signs.
 const IN_TOTO: &str = "application/vnd.in-toto+json";
 
 /// A kind of key.
@@ -28,7 +28,7 @@ pub enum CosignAlgorithm {
     P384,
     /// The largest curve; signed with SHA-512.
     P521,
-    /// Edwards.
+    /// Ed25519, which hashes by itself.
     Ed25519,
     /// RSA with 2048 bits.
     Rsa,
@@ -43,7 +43,7 @@ pub struct CosignKey {
 /// A payload and the annotations of the layer that holds it.
 #[derive(Debug, Clone)]
 pub struct CosignSignature {
-    /// Media type of the signed payload.
+    /// The signed payload.
     pub payload: Vec<u8>,
     /// Signature, certificate, log entry.
     pub annotations: BTreeMap<String, String>,

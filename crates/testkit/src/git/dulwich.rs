@@ -35,7 +35,7 @@ impl DulwichServer {
         Ok(Some(Self { _process: process, port, repository, _folder: folder }))
     }
 
-    /// The artifacts that are served.
+    /// The repository that is served.
     #[must_use]
     pub fn repository(&self) -> &GitRepo {
         &self.repository

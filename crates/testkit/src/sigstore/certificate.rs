@@ -14,9 +14,9 @@ use crate::Error;
 
 /// Extension that names the issuer of an identity.
 const ISSUER: &[u64] = &[1, 3, 6, 1, 4, 1, 57264, 1, 8];
-/// The certificate log's word.
+/// Extension with the timestamps of certificate logs.
 const TIMESTAMPS: &[u64] = &[1, 3, 6, 1, 4, 1, 11129, 2, 4, 2];
-/// When the certificate log saw the certificate, in milliseconds: 2021-01-01.
+/// Time at which the certificate log saw the certificate, in milliseconds: 2021-01-01.
 const SEEN: u64 = 1_609_459_200_000;
 
 #[derive(Debug)]
