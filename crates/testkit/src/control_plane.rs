@@ -40,6 +40,16 @@ pub struct ControlPlane {
     folder: Folder,
 }
 
+/// Shows a test that fails why the control plane was slow or refused: requests that last over half a second stand in this log.
+impl Drop for ControlPlane {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("the end of kube-apiserver's log:\n{}", self.api_server.log_tail());
+            eprintln!("the end of etcd's log:\n{}", self.etcd.log_tail());
+        }
+    }
+}
+
 /// Configuration for clients of the API server.
 #[derive(Debug, Clone)]
 struct Endpoint {
