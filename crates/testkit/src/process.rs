@@ -16,6 +16,8 @@ pub struct Process {
     name: String,
     child: Child,
     log: PathBuf,
+    /// Set as soon as it has been waited for: the system gives its number to others from then on.
+    is_over: bool,
 }
 
 impl Process {
@@ -32,7 +34,7 @@ impl Process {
             command.stdin(Stdio::null()).stdout(output).stderr(errors).process_group(0).spawn().map_err(
                 |source| Error::Spawn { program: command.get_program().to_string_lossy().into(), source },
             )?;
-        let process = Self { name: name.into(), child, log: log.into() };
+        let process = Self { name: name.into(), child, log: log.into(), is_over: false };
         keeper::started(process.pid())?;
         Ok(process)
     }
@@ -97,9 +99,12 @@ impl Process {
         lines.get(lines.len().saturating_sub(TAIL_LINES)..).unwrap_or_default().join("\n")
     }
 
-    /// The exit status if it has ended.
+    /// The exit status if it has ended. Children that it has left behind are killed then.
     pub fn ended(&mut self) -> Option<ExitStatus> {
-        self.child.try_wait().ok().flatten()
+        let status = self.child.try_wait().ok().flatten()?;
+        self.signal("KILL");
+        self.forget_number();
+        Some(status)
     }
 
     /// Fails when it has ended, with the end of its output.
@@ -145,16 +150,27 @@ impl Process {
     /// Waits for its end, however long that takes: for a process that is sure to end.
     pub(crate) fn join(&mut self) {
         let _ = self.child.wait();
+        self.forget_number();
     }
 
     /// Kills it and its children with SIGKILL and waits for its end.
     pub fn kill(&mut self) {
         self.signal("KILL");
-        let _ = self.child.wait();
-        keeper::ended(self.pid());
+        self.join();
     }
 
+    fn forget_number(&mut self) {
+        if !self.is_over {
+            self.is_over = true;
+            keeper::ended(self.pid());
+        }
+    }
+
+    /// Sends a signal to the process and its children, unless they are gone: another test's process may have the number then.
     fn signal(&self, signal: &str) {
+        if self.is_over {
+            return;
+        }
         // The program `kill` of sh, since a signal to a group needs libc, which needs unsafe.
         let command = format!("kill -s {signal} -- -{}", self.pid());
         let mut sh = Command::new("sh");
@@ -175,5 +191,56 @@ impl Process {
 impl Drop for Process {
     fn drop(&mut self) {
         self.kill();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Folder;
+    use crate::keeper::watched_processes;
+    use crate::skip::skipped;
+
+    const DEADLINE: Duration = Duration::from_secs(60);
+    /// Says which number the next process gets, to whoever may say so.
+    const LAST_NUMBER: &str = "/proc/sys/kernel/ns_last_pid";
+
+    fn sh(script: &str) -> Command {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        command
+    }
+
+    #[tokio::test]
+    async fn children_of_a_process_end_when_it_is_seen_to_have_ended() {
+        let folder = Folder::new("process").unwrap();
+        let mut process = Process::start("sh", &mut sh("sleep 1000 & echo $!"), &folder.join("log")).unwrap();
+        assert!(process.wait(DEADLINE).await.unwrap().success());
+        assert!(!watched_processes().contains(&process.pid()));
+        let child = format!("/proc/{}/cmdline", process.log_tail().trim());
+        let gone = || async { std::fs::read(&child).unwrap_or_default().is_empty().then_some(()) };
+        eventually("the end of the child", DEADLINE, gone).await.unwrap();
+    }
+
+    /// Numbers come back after some 30,000 processes, which a busy machine starts in minutes.
+    #[tokio::test]
+    async fn another_process_that_gets_the_number_lives_on() {
+        let folder = Folder::new("process").unwrap();
+        let mut first = Process::start("sh", &mut sh("exit 0"), &folder.join("log")).unwrap();
+        first.wait(DEADLINE).await.unwrap();
+        for _ in 0..1000 {
+            if let Err(error) = std::fs::write(LAST_NUMBER, (first.pid() - 1).to_string()) {
+                return skipped(&format!("{LAST_NUMBER} cannot be written: {error}"));
+            }
+            let mut other = sh("read word; exit 7").stdin(Stdio::piped()).process_group(0).spawn().unwrap();
+            if other.id() == first.pid() {
+                drop(first);
+                // It waits for the end of its input.
+                return assert_eq!(other.wait().unwrap().code(), Some(7));
+            }
+            other.kill().unwrap();
+            other.wait().unwrap();
+        }
+        panic!("other processes were faster a thousand times");
     }
 }

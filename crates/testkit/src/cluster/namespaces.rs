@@ -119,7 +119,7 @@ impl Namespaces {
 
 impl Drop for Namespaces {
     fn drop(&mut self) {
-        if self.first > 0 {
+        if self.first > 0 && self.outer.ended().is_none() {
             // It ends after all others, and the outer process after it; then their control groups are empty.
             let _ = command::run("sh", &["-c", &format!("kill -s KILL {}", self.first)], b"");
             self.outer.join();
