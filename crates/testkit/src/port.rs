@@ -1,36 +1,62 @@
-use std::hash::{BuildHasher, Hasher, RandomState};
+use std::fs::File;
 use std::net::{Ipv4Addr, TcpListener};
+use std::ops::Range;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU16, Ordering};
 
 use crate::Error;
 
 /// Below the kernel's range for outgoing connections (32768 and up), so that no client of a busy test takes a port
 /// between the look and the start of its server.
-const PORTS: std::ops::Range<u16> = 21_000..32_000;
+const PORTS: Range<u16> = 21_000..32_000;
 
-static START: OnceLock<u64> = OnceLock::new();
-static NEXT: AtomicU64 = AtomicU64::new(0);
+/// Ports of one process: more than its servers have at a time.
+const BLOCK: u16 = 500;
 
-/// Tries before giving up; with a few hundred ports in use a second try is rare.
-const TRIES: usize = 200;
+static OWN: OnceLock<Option<Block>> = OnceLock::new();
+
+/// The ports that this process alone hands out: of two that look at one port at the same time, both find it free.
+struct Block {
+    first: u16,
+    next: AtomicU16,
+    /// Other processes leave the block alone for as long as this one lives.
+    _lock: File,
+}
+
+impl Block {
+    fn take() -> Option<Self> {
+        let folder = std::env::temp_dir().join("weir-test-ports");
+        std::fs::create_dir_all(&folder).ok()?;
+        PORTS.step_by(BLOCK.into()).find_map(|first| {
+            let lock = File::create(folder.join(first.to_string())).ok()?;
+            lock.try_lock().ok()?;
+            Some(Self { first, next: AtomicU16::new(0), _lock: lock })
+        })
+    }
+}
 
 /// Finds a loopback port that nobody listens on.
 ///
 /// # Errors
 /// When none is found, which means that the machine has run out of ports.
 pub fn free_port() -> Result<u16, Error> {
-    // Keyed differently in each process: random enough to keep test processes apart.
-    let start = START.get_or_init(|| RandomState::new().build_hasher().finish());
-    for _ in 0..TRIES {
-        // One after the other, so that no port is handed out twice before its server has taken it.
-        let random = start.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed));
-        let span = u64::from(PORTS.end - PORTS.start);
-        let Ok(offset) = u16::try_from(random % span) else { continue };
-        let port = PORTS.start + offset;
-        if TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok() {
-            return Ok(port);
-        }
+    let block = OWN.get_or_init(Block::take).as_ref().ok_or(Error::NoPort)?;
+    // One after the other, so that no port is handed out twice before its server has taken it.
+    let mut ports = (0..BLOCK).map(|_| block.first + block.next.fetch_add(1, Ordering::Relaxed) % BLOCK);
+    let is_free = |port: &u16| TcpListener::bind((Ipv4Addr::LOCALHOST, *port)).is_ok();
+    ports.find(is_free).ok_or(Error::NoPort)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processes_take_ports_from_blocks_of_their_own() {
+        let (one, other) = (Block::take().unwrap(), Block::take().unwrap());
+        assert_ne!(one.first, other.first);
+        let (first, next) = (free_port().unwrap(), free_port().unwrap());
+        assert_ne!(first, next);
+        assert!(![one.first, other.first].contains(&(first - (first - PORTS.start) % BLOCK)));
     }
-    Err(Error::NoPort)
 }
