@@ -15,6 +15,7 @@ use tokio::io::AsyncReadExt;
 use x509_parser::extensions::GeneralName;
 
 use crate::args::RuntimeArgs;
+use crate::client;
 use crate::environment::Environment;
 
 /// Time between two looks at the Secret.
@@ -49,11 +50,17 @@ const AUTHORITY_PRIVATE_KEY: &str = "ca.key";
 #[derive(Debug, thiserror::Error)]
 enum IssueError {
     #[error("the Secret cannot be read or written: {0}")]
-    Secret(#[from] kube::Error),
+    Secret(String),
     #[error("a certificate cannot be made: {0}")]
     Make(#[from] rcgen::Error),
     #[error("the Secret has no '{AUTHORITY_PRIVATE_KEY}', so that somebody else made it: it is left alone")]
     Foreign,
+}
+
+impl From<kube::Error> for IssueError {
+    fn from(error: kube::Error) -> Self {
+        Self::Secret(client::reason(error))
+    }
 }
 
 type Data = BTreeMap<String, ByteString>;
