@@ -1,17 +1,14 @@
 //! Branches, refspecs, and other people's commits.
 
 use serde_json::{Value, json};
-use weir_testkit::touch_requested_at;
 
 use crate::world::World;
 
 #[tokio::test]
 async fn commits_pile_up_on_a_branch_of_their_own() {
     let world = World::start().await;
-    let repo = world.git.repo("app").unwrap();
-    let first = repo.commit("main", "first", &[("web.yaml", &world.manifest("old:1", "web"))]).unwrap();
-    world.select("web", "r/web", "1.0.0").await;
-    world.repository("app").await;
+    let repo = world.app().await;
+    let first = repo.head("main").unwrap();
     world.automation("app", json!({"push": {"branch": "auto"}})).await;
     let status = world.until_seen("app", "web", "1.0.0").await;
     assert_eq!(status["observedSourceRevision"], format!("main@sha1:{first}"));
@@ -28,16 +25,13 @@ async fn commits_pile_up_on_a_branch_of_their_own() {
 #[tokio::test]
 async fn a_human_commit_in_between_is_kept() {
     let world = World::start().await;
-    let repo = world.git.repo("app").unwrap();
-    repo.commit("main", "first", &[("web.yaml", &world.manifest("old:1", "web"))]).unwrap();
-    world.select("web", "r/web", "1.0.0").await;
-    world.repository("app").await;
+    let repo = world.app().await;
     world.automation("app", json!({})).await;
     world.until_seen("app", "web", "1.0.0").await;
     // The marked line is put back by hand, beside a change of another file.
     let back = world.manifest("r/web:0.9.0", "web");
     let human = repo.commit("main", "human", &[("web.yaml", &back), ("note.txt", "mine\n")]).unwrap();
-    touch_requested_at(&world.api("ImageUpdateAutomation").await, "app").await.unwrap();
+    world.touch("app").await;
     let seen = |status: &Value| status["lastPushCommit"] == repo.head("main").unwrap().as_str();
     let is_on_top = |status: &Value| seen(status) && repo.log("main").unwrap()[0].parents == [human.clone()];
     world.until("app", "a commit on top of the human's", is_on_top).await;
@@ -71,10 +65,7 @@ async fn two_automations_on_one_branch_both_arrive() {
 #[tokio::test]
 async fn a_refspec_is_pushed_too() {
     let world = World::start().await;
-    let repo = world.git.repo("app").unwrap();
-    repo.commit("main", "first", &[("web.yaml", &world.manifest("old:1", "web"))]).unwrap();
-    world.select("web", "r/web", "1.0.0").await;
-    world.repository("app").await;
+    let repo = world.app().await;
     world
         .automation("app", json!({"push": {"branch": "main", "refspec": "refs/heads/main:refs/heads/copy"}}))
         .await;
@@ -86,10 +77,7 @@ async fn a_refspec_is_pushed_too() {
 #[tokio::test]
 async fn options_that_the_server_does_not_take_are_left_out() {
     let world = World::start().await;
-    let repo = world.git.repo("app").unwrap();
-    repo.commit("main", "first", &[("web.yaml", &world.manifest("old:1", "web"))]).unwrap();
-    world.select("web", "r/web", "1.0.0").await;
-    world.repository("app").await;
+    let repo = world.app().await;
     let push = json!({"refspec": "refs/heads/main:refs/heads/copy", "options": {"topic": "images"}});
     world.automation("app", json!({"push": push})).await;
     world.until_seen("app", "web", "1.0.0").await;
@@ -101,10 +89,7 @@ async fn options_that_the_server_does_not_take_are_left_out() {
 #[tokio::test]
 async fn a_refspec_onto_the_checkout_branch_drops_nobodys_commit() {
     let world = World::start().await;
-    let repo = world.git.repo("app").unwrap();
-    repo.commit("main", "first", &[("web.yaml", &world.manifest("old:1", "web"))]).unwrap();
-    world.select("web", "r/web", "1.0.0").await;
-    world.repository("app").await;
+    let repo = world.app().await;
     let push = json!({"branch": "auto", "refspec": "refs/heads/auto:refs/heads/main"});
     world.automation("app", json!({"push": push})).await;
     world.until_seen("app", "web", "1.0.0").await;
@@ -136,10 +121,7 @@ async fn a_refspec_onto_the_checkout_branch_drops_nobodys_commit() {
 #[tokio::test]
 async fn a_merged_branch_starts_anew_and_a_refspec_that_is_a_fast_forward_follows() {
     let world = World::start().await;
-    let repo = world.git.repo("app").unwrap();
-    repo.commit("main", "first", &[("web.yaml", &world.manifest("old:1", "web"))]).unwrap();
-    world.select("web", "r/web", "1.0.0").await;
-    world.repository("app").await;
+    let repo = world.app().await;
     let push = json!({"branch": "auto", "refspec": "refs/heads/auto:refs/heads/copy"});
     world.automation("app", json!({"push": push})).await;
     world.until_seen("app", "web", "1.0.0").await;

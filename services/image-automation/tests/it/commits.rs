@@ -48,9 +48,7 @@ async fn ssh_is_pushed_to_with_a_known_host_and_refused_with_another() {
     world.select("web", "ghcr.io/acme/web", "1.0.0").await;
     for (name, known_hosts) in [("stranger", ssh.other_known_hosts()), ("app", ssh.known_hosts())] {
         let data = json!({"identity": ssh.identity(), "known_hosts": known_hosts});
-        let secret =
-            json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "stringData": data});
-        world.apply(secret).await;
+        world.secret(name, data).await;
         world.repository_at(name, &ssh.url("app"), json!({"secretRef": {"name": name}})).await;
         world.automation(name, json!({})).await;
         if name == "stranger" {
@@ -72,9 +70,7 @@ async fn the_algorithms_of_the_flags_are_those_that_are_offered() {
     repo.commit("main", "first", &[("web.yaml", &world.manifest("old:1", "web"))]).unwrap();
     world.select("web", "ghcr.io/acme/web", "1.0.0").await;
     let data = json!({"identity": ssh.identity(), "known_hosts": ssh.known_hosts()});
-    let metadata = json!({"name": "app"});
-    let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": data});
-    world.apply(secret).await;
+    world.secret("app", data).await;
     world.repository_at("app", &ssh.url("app"), json!({"secretRef": {"name": "app"}})).await;
     world.automation("app", json!({})).await;
     world.until_failed("app", r#"No common Kex algorithm - ours: ["diffie-hellman-group1-sha1"], "#).await;
@@ -135,10 +131,7 @@ async fn the_path_is_a_folder_or_a_file_and_may_lead_through_symbolic_links() {
 #[tokio::test]
 async fn a_broken_template_is_told_and_nothing_is_committed() {
     let world = World::start().await;
-    let repo = world.git.repo("app").unwrap();
-    repo.commit("main", "first", &[("web.yaml", &world.manifest("old:1", "web"))]).unwrap();
-    world.select("web", "ghcr.io/acme/web", "1.0.0").await;
-    world.repository("app").await;
+    let repo = world.app().await;
     world.automation("app", json!({"commit": {"messageTemplate": "{{ nope }}"}})).await;
     world.until_failed("app", "template: commit message:1: function \"nope\" not defined").await;
     assert_eq!(repo.log("main").unwrap().len(), 1);

@@ -8,10 +8,7 @@ use crate::world::{DEADLINE, World};
 #[tokio::test]
 async fn killed_after_the_push_it_makes_no_second_commit() {
     let mut world = World::start_with(World::killed_after_the_push, &[]).await;
-    let repo = world.git.repo("app").unwrap();
-    repo.commit("main", "first", &[("web.yaml", &world.manifest("old:1", "web"))]).unwrap();
-    world.select("web", "r/web", "1.0.0").await;
-    world.repository("app").await;
+    let repo = world.app().await;
     world.automation("app", json!({})).await;
     world.controller.wait(DEADLINE).await.unwrap();
     assert_eq!(repo.log("main").unwrap().len(), 2, "the push was acknowledged");
@@ -32,10 +29,7 @@ fn is_ready(condition: &Value) -> bool {
 #[tokio::test]
 async fn killed_after_the_push_it_still_pushes_the_refspec(#[case] branch: &str) {
     let mut world = World::start().await;
-    let repo = world.git.repo("app").unwrap();
-    repo.commit("main", "first", &[("web.yaml", &world.manifest("old:1", "web"))]).unwrap();
-    world.select("web", "r/web", "1.0.0").await;
-    world.repository("app").await;
+    let repo = world.app().await;
     let push = json!({"branch": branch, "refspec": format!("refs/heads/{branch}:refs/heads/copy")});
     world.automation("app", json!({"push": push})).await;
     world.until_seen("app", "web", "1.0.0").await;

@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 use serde_json::{Value, json};
-use weir_testkit::{Fault, FaultProxy, GitRepo, SshGitServer, touch_requested_at};
+use weir_testkit::{Fault, FaultProxy, GitRepo, SshGitServer};
 
 use crate::world::{DEADLINE, World};
 
@@ -84,7 +84,7 @@ impl Pushing {
         let written = self.written();
         assert!(written == old || written == self.tag, "{written}");
         self.proxy.set(Fault::None);
-        touch_requested_at(&self.world.api("ImageUpdateAutomation").await, "app").await.unwrap();
+        self.world.touch("app").await;
         self.until_done().await;
         Cut { is_failed: is_failed(&status), is_taken: written == self.tag }
     }
@@ -108,7 +108,7 @@ impl Pushing {
         std::fs::remove_file(&pipe).unwrap();
         self.world.until("app", "the run to fail", is_failed).await;
         self.proxy.set(Fault::None);
-        touch_requested_at(&self.world.api("ImageUpdateAutomation").await, "app").await.unwrap();
+        self.world.touch("app").await;
         self.until_done().await;
     }
 
@@ -146,9 +146,7 @@ async fn a_push_over_ssh_that_is_cut_at_every_tenth_leaves_the_old_commit_or_the
     let port = |address: &str| address.rsplit(':').next().unwrap().to_owned();
     let known_hosts = ssh.known_hosts().replace(&port(address), &port(&proxy.address()));
     let data = json!({"identity": ssh.identity(), "known_hosts": known_hosts});
-    let secret =
-        json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "app"}, "stringData": data});
-    world.apply(secret).await;
+    world.secret("app", data).await;
     world.repository_at("app", &proxy.url(&url), json!({"secretRef": {"name": "app"}})).await;
     Pushing::start(world, repo, proxy).await.cut_everywhere().await;
 }

@@ -12,10 +12,7 @@ use crate::world::World;
 #[tokio::test]
 async fn the_next_commit_is_shown_to_those_who_may_see_it() {
     let world = World::start().await;
-    let repo = world.git.repo("app").unwrap();
-    repo.commit("main", "first", &[("web.yaml", &world.manifest("old:1", "web"))]).unwrap();
-    world.select("web", "r/web", "1.0.0").await;
-    world.repository("app").await;
+    let repo = world.app().await;
     world.automation("app", json!({"commit": {"messageTemplate": "bump {{ len .Changed.Changes }}"}})).await;
     world.until_seen("app", "web", "1.0.0").await;
     repo.commit("main", "back", &[("web.yaml", &world.manifest("old:1", "web"))]).unwrap();

@@ -66,10 +66,7 @@ async fn the_stream_is_ahead_of_the_api_and_the_api_is_there_without_it() {
     let token = format!("--peer-token-file={}", token.await.unwrap().display());
     let reflector = format!("--image-reflector-grpc-addr={addr}");
     let world = World::start_with(|_| Vec::new(), &[token, reflector]).await;
-    let repo = world.git.repo("app").unwrap();
-    repo.commit("main", "first", &[("web.yaml", &world.manifest("old:1", "web"))]).unwrap();
-    world.select("web", "r/web", "1.0.0").await;
-    world.repository("app").await;
+    let repo = world.app().await;
     world.automation("app", json!({})).await;
     world.until_seen("app", "web", "1.0.0").await;
 

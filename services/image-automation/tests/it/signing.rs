@@ -1,28 +1,13 @@
 //! Signed commits (IU-21 to IU-23), checked by `git` with `gpg` and `ssh-keygen`.
 
 use rstest::rstest;
-use serde_json::{Value, json};
-use weir_testkit::{GitRepo, GpgHome, SshKey};
+use serde_json::json;
+use weir_testkit::{GpgHome, SshKey};
 
 use crate::world::World;
 
 const BOT: &str = "bot@example.com";
 const PASSPHRASE: &str = "correct horse";
-
-/// A repository with a marked manifest, and a policy that selects another image than it has.
-async fn repository(world: &World) -> GitRepo {
-    let repo = world.git.repo("app").unwrap();
-    repo.commit("main", "first", &[("web.yaml", &world.manifest("old:1", "web"))]).unwrap();
-    world.select("web", "r/web", "1.0.0").await;
-    world.repository("app").await;
-    repo
-}
-
-async fn secret(world: &World, data: Value) {
-    let secret =
-        json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "key"}, "stringData": data});
-    world.apply(secret).await;
-}
 
 /// An automation that signs with the Secret.
 async fn automation(world: &World, kind: Option<&str>) {
@@ -39,8 +24,8 @@ async fn gpg_signs_with_a_locked_subkey() {
     let primary = listing.lines().find(|line| line.starts_with("fpr:")).unwrap().split(':').nth(9).unwrap();
     home.gpg(&[&with[..], &["--quick-add-key", primary, "ed25519", "sign", "0"]].concat(), b"").unwrap();
     let ring = home.gpg(&[&with[..], &["--armor", "--export-secret-keys", BOT]].concat(), b"").unwrap();
-    let repo = repository(&world).await;
-    secret(&world, json!({"git.asc": ring, "passphrase": PASSPHRASE})).await;
+    let repo = world.app().await;
+    world.secret("key", json!({"git.asc": ring, "passphrase": PASSPHRASE})).await;
     automation(&world, None).await;
     world.until_seen("app", "web", "1.0.0").await;
     assert_eq!(repo.read("main", "web.yaml").unwrap(), world.manifest("r/web:1.0.0", "web"));
@@ -58,12 +43,12 @@ async fn gpg_signs_with_a_locked_subkey() {
 async fn ssh_signs(#[case] kind: &str, #[case] passphrase: &str) {
     let world = World::start().await;
     let key = SshKey::generate_with(&["-t", kind, "-N", passphrase]).unwrap();
-    let repo = repository(&world).await;
+    let repo = world.app().await;
     let mut data = json!({"identity": key.private().unwrap(), "git.asc": "of no account"});
     if !passphrase.is_empty() {
         data["password"] = passphrase.into();
     }
-    secret(&world, data).await;
+    world.secret("key", data).await;
     automation(&world, Some("ssh")).await;
     world.until_seen("app", "web", "1.0.0").await;
     repo.verify_commit("main", &key.signer()).unwrap();
@@ -74,17 +59,17 @@ async fn ssh_signs(#[case] kind: &str, #[case] passphrase: &str) {
 #[tokio::test]
 async fn no_commit_is_made_without_the_key_and_the_next_run_has_it() {
     let (world, home) = (World::start().await, GpgHome::create().unwrap());
-    let repo = repository(&world).await;
+    let repo = world.app().await;
     automation(&world, None).await;
     world.until_failed("app", "could not find signing key secret 'key': secrets \"key\" not found").await;
     let key = SshKey::generate("ed25519").unwrap();
-    secret(&world, json!({"identity": key.private().unwrap()})).await;
+    world.secret("key", json!({"identity": key.private().unwrap()})).await;
     world.touch("app").await;
     world.until_failed("app", "signing key secret 'key' does not contain a 'git.asc' key").await;
     assert_eq!(repo.log("main").unwrap().len(), 1);
     home.generate(BOT, "ed25519", "0").unwrap();
     let ring = home.gpg(&["--armor", "--export-secret-keys", BOT], b"").unwrap();
-    secret(&world, json!({"git.asc": ring})).await;
+    world.secret("key", json!({"git.asc": ring})).await;
     world.touch("app").await;
     world.until_seen("app", "web", "1.0.0").await;
     repo.verify_commit("main", &home.signer(BOT)).unwrap();

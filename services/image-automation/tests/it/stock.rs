@@ -15,14 +15,11 @@ async fn stock_commands_about_automations_work() {
     }
     let world = World::start().await;
     let flux = FluxCli::find(world.plane, &world.namespace).unwrap().unwrap();
-    let repo = world.git.repo("app").unwrap();
-    repo.commit("main", "first", &[("web.yaml", &world.manifest("old:1", "web"))]).unwrap();
-    world.select("web", "ghcr.io/acme/web", "1.0.0").await;
-    world.repository("app").await;
+    let repo = world.app().await;
     let create = "create image update app --git-repo-ref=app --git-repo-path=./ --checkout-branch=main \
                   --author-name=bot --author-email=bot@example.com --interval=1h";
     flux.run(create, &["ImageUpdateAutomation reconciliation completed"]).await.unwrap();
-    assert_eq!(repo.read("main", "web.yaml").unwrap(), world.manifest("ghcr.io/acme/web:1.0.0", "web"));
+    assert_eq!(repo.read("main", "web.yaml").unwrap(), world.manifest("r/web:1.0.0", "web"));
     flux.run("reconcile image update app", &["repository up-to-date"]).await.unwrap();
     flux.run("get image update app", &["app", "True", "repository up-to-date"]).await.unwrap();
     flux.run("suspend image update app", &["suspended"]).await.unwrap();

@@ -7,7 +7,8 @@ use kube::api::{Patch, PatchParams};
 use kube::{Api, core::DynamicObject};
 use serde_json::{Value, json};
 use weir_testkit::{
-    ControlPlane, Folder, GitServer, Process, eventually, free_port, repo_path, touch_requested_at, wait_for,
+    ControlPlane, Folder, GitRepo, GitServer, Process, eventually, free_port, repo_path, touch_requested_at,
+    wait_for, wait_not_ready,
 };
 
 pub const DEADLINE: Duration = Duration::from_secs(90);
@@ -71,6 +72,21 @@ impl World {
         api.patch_status(policy, &PatchParams::default(), &Patch::Merge(status)).await.unwrap();
     }
 
+    /// A repository `app` whose `web.yaml` is marked and has another image than the policy `web` selects, and its GitRepository.
+    pub async fn app(&self) -> GitRepo {
+        let repo = self.git.repo("app").unwrap();
+        repo.commit("main", "first", &[("web.yaml", &self.manifest("old:1", "web"))]).unwrap();
+        self.select("web", "r/web", "1.0.0").await;
+        self.repository("app").await;
+        repo
+    }
+
+    pub async fn secret(&self, name: &str, data: Value) {
+        let metadata = json!({"name": name});
+        self.apply(json!({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": data}))
+            .await;
+    }
+
     /// A GitRepository of the HTTP server's repository.
     pub async fn repository(&self, name: &str) {
         self.repository_at(name, &self.git.url(name), json!({})).await;
@@ -122,16 +138,8 @@ impl World {
 
     /// Waits until the automation fails with a message that contains the text.
     pub async fn until_failed(&self, name: &str, text: &str) {
-        let what = format!("{name} to fail with '{text}'");
-        self.until(name, &what, |status| {
-            let conditions = status["conditions"].as_array().cloned().unwrap_or_default();
-            conditions.iter().any(|condition| {
-                condition["type"] == "Ready"
-                    && condition["status"] == "False"
-                    && condition["message"].as_str().is_some_and(|message| message.contains(text))
-            })
-        })
-        .await;
+        let failed = wait_not_ready(&self.api("ImageUpdateAutomation").await, name, text, DEADLINE).await;
+        failed.unwrap_or_else(|error| panic!("{error}\n{}", self.controller.log_tail()));
     }
 
     /// Requests a run of an automation.
