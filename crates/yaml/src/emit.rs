@@ -137,7 +137,10 @@ impl Emitter<'_> {
             Value::Bool(false) => self.out.push_str("false"),
             Value::Int(int) => self.out.push_str(&int.to_string()),
             Value::Uint(int) => self.out.push_str(&int.to_string()),
-            Value::Float(float) => self.out.push_str(&finite(float)?),
+            Value::Float(float) => {
+                let text = format_float(float).ok_or_else(|| YamlError::not_finite(float))?;
+                self.out.push_str(&text);
+            }
             Value::Str(text) => scalar::write_string(self.out, &text, indent)?,
         }
         Ok(())
@@ -163,22 +166,6 @@ pub(crate) fn pad(out: &mut String, columns: usize) {
         let now = left.min(SPACES.len());
         out.push_str(SPACES.get(..now).unwrap_or_default());
         left -= now;
-    }
-}
-
-/// The text of a float, or the error Go's JSON encoder gives.
-fn finite(float: f64) -> Result<String, YamlError> {
-    format_float(float).ok_or(YamlError::UnsupportedNumber(non_finite_name(float)))
-}
-
-/// Returns Go's name for a float that JSON cannot hold.
-pub(crate) fn non_finite_name(float: f64) -> &'static str {
-    if float.is_nan() {
-        "NaN"
-    } else if float > 0.0 {
-        "+Inf"
-    } else {
-        "-Inf"
     }
 }
 

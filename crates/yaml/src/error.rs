@@ -104,3 +104,14 @@ pub enum YamlError {
     #[error("json: unsupported value: {0}")]
     UnsupportedNumber(&'static str),
 }
+
+impl YamlError {
+    /// The refusal of an infinity or NaN, by Go's name for it.
+    pub(crate) fn not_finite(float: f64) -> Self {
+        Self::UnsupportedNumber(match float {
+            f64::INFINITY => "+Inf",
+            f64::NEG_INFINITY => "-Inf",
+            _ => "NaN",
+        })
+    }
+}

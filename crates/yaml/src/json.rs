@@ -1,8 +1,8 @@
 //! JSON from nodes: values for the API server, and Go's text form for hashes.
 
-use serde_json::{Map as JsonMap, Number, Value as Json};
+use serde_json::{Map as JsonMap, Value as Json};
 
-use crate::emit::{non_finite_name, pad};
+use crate::emit::pad;
 use crate::value::format_json_float;
 use crate::{Entry, Node, Scalar, Value, YamlError, yaml11_value};
 
@@ -134,14 +134,18 @@ fn scalar_json(value: Value<'_>) -> Result<Json, YamlError> {
 
 /// Integral floats become integers, as they do on their way through Go's JSON text (KZ-1404).
 fn float_json(value: f64) -> Result<Json, YamlError> {
-    let text = format_json_float(value).ok_or(YamlError::UnsupportedNumber(non_finite_name(value)))?;
+    let text = finite(value)?;
     if let Ok(int) = text.parse::<i64>() {
         return Ok(Json::from(int));
     }
     if let Ok(int) = text.parse::<u64>() {
         return Ok(Json::from(int));
     }
-    Ok(Number::from_f64(value).map_or(Json::Null, Json::Number))
+    Ok(Json::from(value))
+}
+
+fn finite(value: f64) -> Result<String, YamlError> {
+    format_json_float(value).ok_or_else(|| YamlError::not_finite(value))
 }
 
 fn write_scalar(scalar: &Scalar, out: &mut String) -> Result<(), YamlError> {
@@ -150,11 +154,7 @@ fn write_scalar(scalar: &Scalar, out: &mut String) -> Result<(), YamlError> {
         Value::Bool(value) => out.push_str(if value { "true" } else { "false" }),
         Value::Int(value) => out.push_str(&value.to_string()),
         Value::Uint(value) => out.push_str(&value.to_string()),
-        Value::Float(value) => {
-            out.push_str(
-                &format_json_float(value).ok_or(YamlError::UnsupportedNumber(non_finite_name(value)))?,
-            );
-        }
+        Value::Float(value) => out.push_str(&finite(value)?),
         Value::Str(text) => write_go_string(&text, out),
     }
     Ok(())
