@@ -169,6 +169,11 @@ impl<'s> Parser<'s> {
         let context = "define clause";
         let name = self.template_name(context)?;
         self.expect(Kind::Close, context)?;
+        self.define(name, context)
+    }
+
+    /// Reads a template up to its `end`; of the variables around it, it sees none.
+    fn define(&mut self, name: String, context: &str) -> Result<(), Fault> {
         let outer = std::mem::replace(&mut self.variables, vec!["$".to_owned()]);
         let (body, stop) = self.nested(Self::list)?;
         self.variables = outer;
@@ -304,13 +309,7 @@ impl<'s> Parser<'s> {
         let context = "block clause";
         let name = self.template_name(context)?;
         let pipe = self.pipeline(context, Kind::Close)?;
-        let outer = std::mem::replace(&mut self.variables, vec!["$".to_owned()]);
-        let (body, stop) = self.nested(Self::list)?;
-        self.variables = outer;
-        if let Stop::Else = stop {
-            return Err(self.fault(format!("unexpected {} in {context}", stop.text())));
-        }
-        self.defined.insert(name.clone(), body);
+        self.define(name.clone(), context)?;
         Ok(Node::Call { at, name, pipe: Some(pipe) })
     }
 }
