@@ -2,12 +2,14 @@
 
 use std::borrow::Cow;
 
-use percent_encoding::utf8_percent_encode;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use url::Url;
 use weir_access::go_url;
 
 use super::InitError;
-use super::gitlab::SEGMENT;
+
+/// Everything but the unreserved characters of RFC 3986.
+pub(super) const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// Parses an absolute http(s) URL (NTF-56).
 ///

@@ -10,7 +10,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use sha2::Sha256;
 use url::Url;
 
-use super::gitlab::SEGMENT;
+use super::address::SEGMENT;
 use super::{Delivery, InitError, Message, Notifier, RenderError, Settings};
 use crate::event::Event;
 

@@ -3,23 +3,21 @@
 
 use std::num::{IntErrorKind, ParseIntError};
 
-use http::{HeaderValue, Method};
-use percent_encoding::utf8_percent_encode;
+use http::Method;
 use serde_json::{Value, json};
 
-use super::git::Repository;
 use super::gitea::GiteaApi;
 use super::github::GitHubApi;
-use super::gitlab::{PRIVATE_TOKEN, PROJECT};
-use super::message::{Comment, secret_header};
-use super::{Delivery, Dialect, InitError, Message, Notifier, RenderError, Settings};
+use super::gitlab::GitLabApi;
+use super::message::Comment;
+use super::{Delivery, InitError, Message, Notifier, RenderError, Settings};
 use crate::event::{Event, metadata::CHANGE_REQUEST, text::markdown};
 
 /// The services with comments.
 enum Forge {
     GitHub(GitHubApi),
     Gitea(GiteaApi),
-    GitLab { repository: Repository, token: HeaderValue },
+    GitLab(GitLabApi),
 }
 
 pub(super) struct Comments {
@@ -39,12 +37,7 @@ impl Comments {
     }
 
     pub(super) fn gitlab(settings: &Settings) -> Result<Self, InitError> {
-        let token = settings.token_or_password();
-        if token.is_empty() {
-            return Err(InitError::Token("gitlab token cannot be empty"));
-        }
-        let token = secret_header(token).ok_or_else(|| InitError::Header(PRIVATE_TOKEN.to_string()))?;
-        Self::on(Forge::GitLab { repository: Repository::parse(&settings.address)?, token }, settings)
+        Self::on(Forge::GitLab(GitLabApi::new(settings)?), settings)
     }
 
     fn on(forge: Forge, settings: &Settings) -> Result<Self, InitError> {
@@ -71,7 +64,7 @@ impl Notifier for Comments {
 
     fn render(&self, event: &Event) -> Result<Delivery, RenderError> {
         let number = self.forge.change_request(event)?;
-        let prefix = if matches!(self.forge, Forge::GitLab { .. }) {
+        let prefix = if matches!(self.forge, Forge::GitLab(_)) {
             "flux-mr-comment-key"
         } else {
             "flux-pr-comment-key"
@@ -111,11 +104,7 @@ impl Forge {
         match self {
             Self::GitHub(api) => api.author(),
             Self::Gitea(api) => (api.get_global("user"), Name { key: "login", suffix: "" }),
-            Self::GitLab { repository, token } => {
-                let who = Message::get(&repository.api("/api/v4/user", &[]));
-                let who = who.with(PRIVATE_TOKEN, token.clone()).speaking(Dialect::GitLab);
-                (who, Name { key: "username", suffix: "" })
-            }
+            Self::GitLab(api) => (api.user(), Name { key: "username", suffix: "" }),
         }
     }
 
@@ -124,7 +113,7 @@ impl Forge {
         let text = event.metadata.get(CHANGE_REQUEST).ok_or(RenderError::NoChangeRequest)?;
         text.parse().map_err(|error: ParseIntError| RenderError::BadChangeRequest {
             text: text.clone(),
-            function: if matches!(self, Self::GitLab { .. }) { "ParseInt" } else { "Atoi" },
+            function: if matches!(self, Self::GitLab(_)) { "ParseInt" } else { "Atoi" },
             reason: match error.kind() {
                 IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => "value out of range",
                 _ => "invalid syntax",
@@ -135,7 +124,7 @@ impl Forge {
     fn comment(&self, number: i64, own: Option<String>, marker: String, body: &Value) -> Comment {
         let places = self.places(number, body);
         let (on_list, on_update, on_create) = match self {
-            Self::GitLab { .. } => (
+            Self::GitLab(_) => (
                 "failed to list merge request notes: ",
                 "failed to update merge request note: ",
                 "failed to create merge request note: ",
@@ -147,7 +136,7 @@ impl Forge {
             ),
         };
         let update = places.update;
-        let author = if matches!(self, Self::GitLab { .. }) { "/author/username" } else { "/user/login" };
+        let author = if matches!(self, Self::GitLab(_)) { "/author/username" } else { "/user/login" };
         Comment {
             list: places.list.failing_with(on_list),
             create: places.create.failing_with(on_create),
@@ -183,16 +172,13 @@ impl Forge {
                     update: Box::new(move |id| at(&patch, Method::PATCH, id)),
                 }
             }
-            Self::GitLab { repository, token } => {
-                let project = utf8_percent_encode(&repository.id, PROJECT);
-                let notes = format!("/api/v4/projects/{project}/merge_requests/{number}/notes");
+            Self::GitLab(api) => {
+                let notes = format!("merge_requests/{number}/notes");
                 let listed = [("order_by", "created_at"), ("per_page", "100"), ("sort", "asc")];
-                let allowed =
-                    |message: Message| message.with(PRIVATE_TOKEN, token.clone()).speaking(Dialect::GitLab);
-                let put = allowed(Message::post_json(&repository.api(&format!("{notes}/"), &[]), body));
+                let put = api.post(&format!("{notes}/"), body);
                 Places {
-                    list: allowed(Message::get(&repository.api(&notes, &listed))),
-                    create: allowed(Message::post_json(&repository.api(&notes, &[]), body)),
+                    list: api.get(&notes, &listed),
+                    create: api.post(&notes, body),
                     update: Box::new(move |id| at(&put, Method::PUT, id)),
                 }
             }

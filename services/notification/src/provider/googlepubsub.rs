@@ -9,7 +9,7 @@ use percent_encoding::utf8_percent_encode;
 use serde_json::json;
 use url::Url;
 
-use super::gitlab::SEGMENT;
+use super::address::SEGMENT;
 use super::{Delivery, InitError, Message, Notifier, RenderError, Settings};
 use crate::event::{Event, json};
 
