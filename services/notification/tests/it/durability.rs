@@ -20,15 +20,11 @@ async fn an_event_accepted_right_before_a_kill_is_delivered_after_the_start() {
     assert!(marker.exists());
     world.start_again().await;
 
-    world.sink.wait_for("the event", DEADLINE, |request| request.json()["message"] == "hello").await.unwrap();
+    world.delivered("hello").await;
     // The sender got no answer and comes again: the event is the same one.
     assert_eq!(world.post(&event).await, 429);
     assert_eq!(world.post(&world.event("second", "info")).await, 202);
-    world
-        .sink
-        .wait_for("the second", DEADLINE, |request| request.json()["message"] == "second")
-        .await
-        .unwrap();
+    world.delivered("second").await;
     assert_eq!(world.sink.requests().len(), 2);
 }
 
@@ -78,5 +74,5 @@ async fn a_clean_stop_leaves_undelivered_events_for_the_next_start() {
     world.sink.answer(StatusCode::OK);
     world.start_again().await;
 
-    world.sink.wait_for("the event", DEADLINE, |request| request.json()["message"] == "hello").await.unwrap();
+    world.delivered("hello").await;
 }

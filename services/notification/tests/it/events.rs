@@ -121,14 +121,7 @@ async fn security_alerts_do_not_see_other_namespaces_when_told_so() {
     setup.flag("--no-cross-namespace-refs=true");
     setup.provider("far", "generic", json!({})).await;
     let sources = json!([{"kind": "Kustomization", "name": "*", "namespace": "elsewhere"}]);
-    let spec = json!({"providerRef": {"name": "far"}, "eventSources": sources});
-    let version = "notification.toolkit.fluxcd.io/v1beta3";
-    setup
-        .apply(
-            &json!({"apiVersion": version, "kind": "Alert", "metadata": {"name": "far"}, "spec": spec})
-                .to_string(),
-        )
-        .await;
+    setup.alert("far", json!({"eventSources": sources})).await;
     let world = setup.start().await;
 
     let mut event = world.event("hello", "info");
@@ -144,11 +137,7 @@ async fn security_alerts_do_not_see_other_namespaces_when_told_so() {
 async fn of_team_a(setup: &Setup, kustomizations: &[(&str, &str)]) {
     setup.provider("labelled", "generic", json!({})).await;
     let sources = json!([{"kind": "Kustomization", "name": "*", "matchLabels": {"team": "a"}}]);
-    let spec = json!({"providerRef": {"name": "labelled"}, "eventSources": sources});
-    let version = "notification.toolkit.fluxcd.io/v1beta3";
-    let alert =
-        json!({"apiVersion": version, "kind": "Alert", "metadata": {"name": "labelled"}, "spec": spec});
-    setup.apply(&alert.to_string()).await;
+    setup.alert("labelled", json!({"eventSources": sources})).await;
     for (name, team) in kustomizations {
         let spec =
             json!({"interval": "1h", "prune": false, "sourceRef": {"kind": "GitRepository", "name": "x"}});
@@ -172,11 +161,7 @@ async fn labels_of_the_involved_object_are_asked_for() {
         assert_eq!(world.post(&event).await, 202);
     }
 
-    world
-        .sink
-        .wait_for("the labelled one", DEADLINE, |request| request.json()["message"] == "web")
-        .await
-        .unwrap();
+    world.delivered("web").await;
     assert_eq!(world.sink.requests().len(), 1);
     let missing = format!("error getting source object Kustomization/{}/gone", world.namespace);
     assert_eq!(world.failure_of("labelled").await, missing);
@@ -195,7 +180,7 @@ async fn an_event_outlives_its_sender() {
     let posted = request.timeout(Duration::from_millis(500)).send().await;
     assert!(posted.is_err_and(|error| error.is_timeout()), "the sender gives up");
     assert_eq!(world.post(&world.event("hello", "info")).await, 429);
-    world.sink.wait_for("the event", DEADLINE, |request| request.json()["message"] == "hello").await.unwrap();
+    world.delivered("hello").await;
 }
 
 /// Flux of old gave Alerts a finalizer.

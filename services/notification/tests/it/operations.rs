@@ -110,16 +110,6 @@ async fn the_log_names_objects_that_are_marked_and_that_are_not() {
     logged(&world, &["unable to request reconciliation", &gone, "not found"]).await;
 }
 
-/// Makes a Provider and an Alert for Kustomizations, each with these fields besides the usual ones.
-async fn alert(setup: &Setup, name: &str, fields: Value) {
-    let sources = json!([{"kind": "Kustomization", "name": "*"}]);
-    let mut spec = json!({"providerRef": {"name": name}, "eventSources": sources});
-    spec.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
-    let version = "notification.toolkit.fluxcd.io/v1beta3";
-    let object = json!({"apiVersion": version, "kind": "Alert", "metadata": {"name": name}, "spec": spec});
-    setup.apply(&object.to_string()).await;
-}
-
 /// NTF-35, but for `Migration`, which stands in `events`.
 #[tokio::test]
 async fn each_fault_of_an_alert_is_a_warning_on_it() {
@@ -129,14 +119,14 @@ async fn each_fault_of_an_alert_is_a_warning_on_it() {
         body: "no".into(),
         ..SinkAnswer::default()
     });
-    alert(&setup, "absent", json!({})).await;
+    setup.alert("absent", json!({})).await;
     setup.provider("refused", "generic", json!({})).await;
     setup.provider("p", "generic", json!({})).await;
     let to_p = json!({"name": "p"});
-    alert(&setup, "regex", json!({"providerRef": to_p, "inclusionList": ["("]})).await;
+    setup.alert("regex", json!({"providerRef": to_p, "inclusionList": ["("]})).await;
     let labelled = json!([{"kind": "Kustomization", "name": "*", "matchLabels": {"team": "a"}}]);
-    alert(&setup, "labels", json!({"providerRef": to_p, "eventSources": labelled})).await;
-    alert(&setup, "conflict", json!({"providerRef": to_p, "eventMetadata": {"revision": "mine"}})).await;
+    setup.alert("labels", json!({"providerRef": to_p, "eventSources": labelled})).await;
+    setup.alert("conflict", json!({"providerRef": to_p, "eventMetadata": {"revision": "mine"}})).await;
     let world = setup.start().await;
     assert_eq!(world.post(&world.event("hello", "info")).await, 202);
 

@@ -43,17 +43,8 @@ async fn stock_commands_about_alerts_and_receivers_work() {
 async fn stock_events_of_sources_are_delivered() {
     let Some(program) = flux_program("FLUX_SOURCE_CONTROLLER").unwrap() else { return };
     let setup = Setup::new().await;
-    let address = setup.sink.url("/source");
-    let sources = json!([{"kind": "GitRepository", "name": "*"}]);
-    for (kind, spec) in [
-        ("Provider", json!({"type": "generic", "address": address})),
-        ("Alert", json!({"providerRef": {"name": "source"}, "eventSources": sources})),
-    ] {
-        let version = "notification.toolkit.fluxcd.io/v1beta3";
-        let object =
-            json!({"apiVersion": version, "kind": kind, "metadata": {"name": "source"}, "spec": spec});
-        setup.apply(&object.to_string()).await;
-    }
+    setup.provider("source", "generic", json!({})).await;
+    setup.alert("source", json!({"eventSources": [{"kind": "GitRepository", "name": "*"}]})).await;
     let (world, git) = (setup.start().await, GitServer::start().await.unwrap());
     git.repo("app").unwrap().commit("main", "first", &[("a.yaml", "a: 1\n")]).unwrap();
     let mut flags = storage_flags().unwrap();

@@ -56,17 +56,23 @@ impl Setup {
 
     /// A Provider of the sink's path `/<name>` and an Alert for all Kustomizations, with further fields of the Provider.
     pub async fn provider(&self, name: &str, kind: &str, fields: Value) {
-        let mut spec = json!({"type": kind, "address": self.sink.url(&format!("/{name}"))});
-        spec.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        let spec = json!({"type": kind, "address": self.sink.url(&format!("/{name}"))});
+        self.object("Provider", name, spec, fields).await;
+        self.alert(name, json!({})).await;
+    }
+
+    /// An Alert for all Kustomizations and the Provider of the same name, with further or other fields.
+    pub async fn alert(&self, name: &str, fields: Value) {
         let sources = json!([{"kind": "Kustomization", "name": "*"}]);
-        for (kind, spec) in
-            [("Provider", spec), ("Alert", json!({"providerRef": {"name": name}, "eventSources": sources}))]
-        {
-            let version = "notification.toolkit.fluxcd.io/v1beta3";
-            let object =
-                json!({"apiVersion": version, "kind": kind, "metadata": {"name": name}, "spec": spec});
-            self.apply(&object.to_string()).await;
-        }
+        let spec = json!({"providerRef": {"name": name}, "eventSources": sources});
+        self.object("Alert", name, spec, fields).await;
+    }
+
+    async fn object(&self, kind: &str, name: &str, mut spec: Value, fields: Value) {
+        spec.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        let version = "notification.toolkit.fluxcd.io/v1beta3";
+        let object = json!({"apiVersion": version, "kind": kind, "metadata": {"name": name}, "spec": spec});
+        self.apply(&object.to_string()).await;
     }
 
     pub fn flag(&mut self, flag: &str) {
@@ -191,6 +197,11 @@ impl World {
     /// Posts an event; returns the status code.
     pub async fn post(&self, event: &Value) -> u16 {
         self.http.post(self.events_url()).json(event).send().await.unwrap().status().as_u16()
+    }
+
+    /// Waits until an event with this message has come to the sink.
+    pub async fn delivered(&self, message: &str) {
+        self.sink.wait_for(message, DEADLINE, |request| request.json()["message"] == message).await.unwrap();
     }
 
     /// Waits for a Kubernetes event on an Alert and returns its message.
