@@ -18,13 +18,10 @@ use crate::{access::has_cloud_account, image_name};
 /// Time for which a policy is silent while its repository has no tags: a repository is scanned in it.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Reason of conditions.
+// Reasons of conditions.
 const IMAGE_URL_INVALID: &str = "ImageURLInvalid";
-/// Reason of conditions.
 const INVALID_POLICY: &str = "InvalidPolicy";
-/// Reason of conditions.
 const INTERVAL_NOT_CONFIGURED: &str = "IntervalNotConfigured";
-/// Reason of conditions.
 const FAILURE: &str = "Failure";
 
 /// The plan of a run.

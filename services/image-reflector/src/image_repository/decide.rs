@@ -17,13 +17,10 @@ const DEFAULT_EXCLUSIONS: [&str; 1] = [r"^.*\.sig$"];
 /// A scan that is due within this time is done at once.
 const NEARLY_DUE: Duration = Duration::from_secs(1);
 
-/// Reason of conditions.
+// Reasons of conditions.
 const IMAGE_URL_INVALID: &str = "ImageURLInvalid";
-/// Reason of conditions.
 const AUTHENTICATION_FAILED: &str = "AuthenticationFailed";
-/// Reason of conditions.
 pub(super) const READ_OPERATION_FAILED: &str = "ReadOperationFailed";
-/// Reason of conditions.
 const FAILURE: &str = "Failure";
 
 /// The plan of a run.
