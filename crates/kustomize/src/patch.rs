@@ -130,26 +130,27 @@ impl PatchTransformer {
         schema: &Schema,
     ) -> Result<(), Error> {
         for position in selected(target, resources, schema)? {
-            let Some(api_version) = resources.get(position).map(|target| target.api_version().to_owned())
-            else {
-                continue;
-            };
-            // The patch may name another version than its targets have (KZ-813).
-            let patch = copy_for(patch, api_version);
-            apply_strategic_merge(&patch, position, self.options, resources, schema)?;
+            merge_copy(patch, position, self.options, resources, schema)?;
         }
         if self.options == PatchOptions::default() { Ok(()) } else { resources.check_unique(schema) }
     }
 }
 
-/// A copy of a patch for a target of some version. The reference writes labels and annotations of the copy anew, which
-/// makes strings of their values: `null` does not remove a label there.
-fn copy_for(patch: &Resource, api_version: String) -> Resource {
+/// Merges a copy of a patch into one resource, whose version may be another than the patch names (KZ-813). The reference writes
+/// labels and annotations of the copy anew, which makes strings of their values: `null` does not remove a label there.
+fn merge_copy(
+    patch: &Resource,
+    position: usize,
+    options: PatchOptions,
+    resources: &mut ResMap,
+    schema: &Schema,
+) -> Result<(), Error> {
+    let Some(target) = resources.get(position) else { return Ok(()) };
     let mut copy = patch.clone();
-    copy.set_api_version(&api_version);
+    copy.set_api_version(target.api_version());
     copy.stringify("labels");
     copy.stringify("annotations");
-    copy
+    apply_strategic_merge(&copy, position, options, resources, schema)
 }
 
 /// Positions of the resources that a target means.

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::error::PatchError;
-use super::{apply_strategic_merge, copy_for, find_target};
+use super::{find_target, merge_copy};
 use crate::Error;
 use crate::build::Build;
 use crate::input;
@@ -79,12 +79,7 @@ impl Transformer for StrategicMergeTransformer {
         let schema = build.schema();
         for patch in &self.patches {
             let position = find_target(patch, resources, schema)?;
-            let Some(api_version) = resources.get(position).map(|target| target.api_version().to_owned())
-            else {
-                continue;
-            };
-            let patch = copy_for(patch, api_version);
-            apply_strategic_merge(&patch, position, PatchOptions::default(), resources, schema)?;
+            merge_copy(patch, position, PatchOptions::default(), resources, schema)?;
         }
         Ok(())
     }
