@@ -2,7 +2,9 @@
 
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use futures::future::join_all;
-use serde_json::json;
+use kube::ResourceExt;
+use kube::api::DynamicObject;
+use serde_json::{Value, json};
 use weir_runtime::args::Switch;
 
 use super::suspend::Objects;
@@ -83,14 +85,15 @@ impl Resume {
                 format!("{} object '{name}' not found in {} namespace", kind.name, cluster.namespace)
             };
             let mut names = vec![];
-            let resume = async |name: &str| {
+            let resume = async |object: &DynamicObject| {
+                let name = object.name_any();
                 progress::action(&format!(
                     "resuming {} {name} in {} namespace",
                     kind.human, cluster.namespace
                 ));
-                cluster.patch(kind, name, json!({ "spec": { "suspend": null } })).await?;
+                cluster.patch(kind, &name, change(object)).await?;
                 progress::success(&format!("{} resumed", kind.human));
-                names.push(name.to_owned());
+                names.push(name);
                 Ok(())
             };
             let each = self.objects.each(cluster, kind, not_found, resume, |_, error| Err(error)).await;
@@ -111,6 +114,13 @@ impl Resume {
         }
         Ok(())
     }
+}
+
+/// Returns the change that resumes an object. To one that is not suspended it is none, also where its manifest says so: `suspend: false` that
+/// went would be a new generation, and a change that somebody else made for whoever applies the manifest.
+fn change(object: &DynamicObject) -> Value {
+    let is_suspended = object.data.pointer("/spec/suspend") == Some(&Value::Bool(true));
+    if is_suspended { json!({ "spec": { "suspend": null } }) } else { json!({}) }
 }
 
 async fn wait(cluster: &Cluster, kind: &'static Kind, names: &[String]) -> Result<(), Error> {

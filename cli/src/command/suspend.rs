@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use kube::ResourceExt;
+use kube::api::DynamicObject;
 use serde_json::json;
 
 use crate::cluster::{Cluster, Selection};
@@ -91,7 +92,8 @@ impl Suspend {
             let cluster = &global.cluster().await?;
             let not_found =
                 |name: &str| format!("{} {name} not found in {} namespace", kind.name, cluster.namespace);
-            let suspend = async |name: &str| {
+            let suspend = async |object: &DynamicObject| {
+                let name = &object.name_any();
                 progress::action(&format!(
                     "suspending {} {name} in {} namespace",
                     kind.human, cluster.namespace
@@ -144,13 +146,13 @@ impl Objects {
         cluster: &Cluster,
         kind: &'static Kind,
         not_found: impl Fn(&str) -> String,
-        mut act: impl AsyncFnMut(&str) -> Result<(), Error>,
+        mut act: impl AsyncFnMut(&DynamicObject) -> Result<(), Error>,
         failed: impl Fn(&str, Error) -> Result<(), Error>,
     ) -> Result<bool, Error> {
         if self.names.is_empty() {
             let objects = cluster.list(kind, &Selection::default()).await?;
             for object in &objects {
-                act(&object.name_any()).await?;
+                act(object).await?;
             }
             return Ok(!objects.is_empty());
         }
@@ -158,11 +160,13 @@ impl Objects {
         for name in self.names.iter().filter(|name| seen.insert(*name)) {
             let selection = Selection { name: Some(name.clone()), ..Selection::default() };
             let done = match cluster.list(kind, &selection).await {
-                Ok(found) if found.is_empty() => {
-                    progress::failure(&not_found(name));
-                    Ok(())
-                }
-                Ok(_) => act(name).await,
+                Ok(found) => match found.first() {
+                    Some(object) => act(object).await,
+                    None => {
+                        progress::failure(&not_found(name));
+                        Ok(())
+                    }
+                },
                 Err(error) => Err(error),
             };
             done.or_else(|error| failed(name, error))?;

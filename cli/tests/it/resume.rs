@@ -58,6 +58,23 @@ async fn several_are_waited_for_when_asked_and_failures_are_counted() {
     insta::assert_snapshot!(running.end().await);
 }
 
+/// A manifest that says `suspend: false` is as it should be, and `resume` is no reason for a new generation.
+#[tokio::test]
+async fn an_object_that_is_not_suspended_stays_as_it_is() {
+    let world = World::new("resume-not-suspended").await;
+    let source = json!({ "kind": "GitRepository", "name": "podinfo" });
+    let spec = json!({ "interval": "1m", "prune": true, "suspend": false, "sourceRef": source });
+    world.object_with("Kustomization", "app", spec).await;
+    let weir = world.weir();
+    for command in [Some(weir.clone()), weir.as_flux()].into_iter().flatten() {
+        let transcript = command.transcript(&["resume ks app --wait=false"]).await;
+        assert!(transcript.ends_with("kustomization resumed\n\n"), "{transcript}");
+        let object = world.api("Kustomization").await.get("app").await.unwrap();
+        assert_eq!(object.data["spec"]["suspend"], json!(false));
+        assert_eq!(object.metadata.generation, Some(1));
+    }
+}
+
 #[tokio::test]
 async fn nothing_is_waited_for_where_nobody_asked() {
     let world = World::new("resume-now").await;
