@@ -111,6 +111,39 @@ impl Export {
     }
 }
 
+/// Fields that say nothing when they are empty, and that Flux leaves out then.
+const LEFT_OUT_WHEN_EMPTY: [(&str, &[&str]); 6] = [
+    ("/spec", &OF_SPEC),
+    ("/spec/ref", &["branch", "commit", "digest", "name", "semver", "semverFilter", "tag"]),
+    ("/spec/sourceRef", &["apiVersion", "namespace"]),
+    ("/spec/images", &["digest", "newName", "newTag"]),
+    ("/spec/dependsOn", &["namespace", "readyExpr"]),
+    ("/spec/healthChecks", &["apiVersion", "namespace"]),
+];
+
+const OF_SPEC: [&str; 8] = [
+    "eventSeverity",
+    "path",
+    "prefix",
+    "region",
+    "resourceFilter",
+    "serviceAccountName",
+    "summary",
+    "version",
+];
+
+fn leave_out_empty(object: &mut Value) {
+    for (place, names) in LEFT_OUT_WHEN_EMPTY {
+        let found = match object.pointer_mut(place) {
+            Some(Value::Array(items)) => items.iter_mut().collect(),
+            found => Vec::from_iter(found),
+        };
+        for fields in found.into_iter().filter_map(Value::as_object_mut) {
+            fields.retain(|name, value| *value != "" || !names.contains(&name.as_str()));
+        }
+    }
+}
+
 /// An object as its manifest would be. One that the API's types cannot read is printed as the server sent it.
 fn exported(kind: &Kind, object: DynamicObject) -> Result<Value, Error> {
     let mut value = serde_json::to_value(object).map_err(std::io::Error::from)?;
@@ -119,6 +152,7 @@ fn exported(kind: &Kind, object: DynamicObject) -> Result<Value, Error> {
     manifest::strip(&mut value);
     let mut value = (kind.normalized)(value.clone()).unwrap_or(value);
     manifest::strip(&mut value);
+    leave_out_empty(&mut value);
     Ok(value)
 }
 

@@ -84,6 +84,68 @@ async fn flux_prints_the_same_manifests() {
     world("export-flux").await.weir().agrees_with_flux(&EXPORTS).await;
 }
 
+const ODD: [&str; 6] = [
+    "export ks odd",
+    "export source git odd",
+    "export source bucket odd",
+    "export source oci odd",
+    "export source chart odd",
+    "export alert odd",
+];
+
+/// Objects with fields that are empty, as templates write them, and with keys that some readers of YAML take for booleans.
+async fn odd(namespace: &str) -> World {
+    let world = World::new(namespace).await;
+    let specs = [
+        (
+            "Kustomization",
+            json!({
+                "interval": "1m", "prune": true, "path": "", "serviceAccountName": "", "suspend": false, "force": false,
+                "dependsOn": [{ "name": "a", "namespace": "", "readyExpr": "" }], "patches": [],
+                "healthChecks": [{ "apiVersion": "", "kind": "Deployment", "name": "a", "namespace": "" }],
+                "sourceRef": { "kind": "GitRepository", "name": "podinfo", "namespace": "" },
+                "commonMetadata": { "labels": { "n": "x", "y": "no", "x": "" }, "annotations": { "on": "1", "~": "" } },
+                "postBuild": { "substitute": { "A": "", "n": "off" } },
+                "images": [{ "name": "a", "newName": "", "newTag": "v1" }],
+            }),
+        ),
+        (
+            "GitRepository",
+            json!({ "url": "https://example.com/x", "interval": "1m", "ignore": "", "ref": { "branch": "", "tag": "v1" } }),
+        ),
+        (
+            "Bucket",
+            json!({ "bucketName": "b", "endpoint": "e.example.com", "interval": "1m", "region": "", "prefix": "" }),
+        ),
+        (
+            "OCIRepository",
+            json!({ "url": "oci://example.com/x", "interval": "1m", "serviceAccountName": "", "ref": { "tag": "", "semver": "1.x" } }),
+        ),
+        (
+            "HelmChart",
+            json!({ "chart": "c", "version": "", "interval": "1m", "sourceRef": { "kind": "HelmRepository", "name": "p", "apiVersion": "" } }),
+        ),
+        (
+            "Alert",
+            json!({ "providerRef": { "name": "p" }, "summary": "", "eventSources": [{ "kind": "Bucket", "name": "n" }] }),
+        ),
+    ];
+    for (kind, spec) in specs {
+        world.object_with(kind, "odd", spec).await;
+    }
+    world
+}
+
+#[tokio::test]
+async fn empty_fields_are_left_out() {
+    insta::assert_snapshot!(odd("export-odd").await.weir().transcript(&ODD).await);
+}
+
+#[tokio::test]
+async fn flux_leaves_out_the_same_empty_fields() {
+    odd("export-odd-flux").await.weir().agrees_with_flux(&ODD).await;
+}
+
 #[tokio::test]
 async fn objects_are_deleted_when_confirmed() {
     let commands = [
