@@ -2,6 +2,7 @@
 
 mod cluster_flags;
 mod kubeconfig;
+mod login;
 mod namespace;
 mod throttle;
 
@@ -14,7 +15,7 @@ pub(crate) use self::cluster_flags::bearer_token;
 use self::namespace::Wishes;
 use crate::cluster::Cluster;
 use crate::environment;
-use crate::error::{Error, chain};
+use crate::error::Error;
 
 /// Flags of every command.
 #[derive(Args, Debug, Clone)]
@@ -27,7 +28,7 @@ pub(crate) struct Global {
     #[arg(long, global = true, hide_short_help = true)]
     ns_follows_kube_context: bool,
     /// Longest time for the whole command, such as 30s or 1m30s.
-    #[arg(long, global = true, default_value = "5m", value_name = "DURATION")]
+    #[arg(long, global = true, default_value = "5m", value_name = "DURATION", allow_hyphen_values = true)]
     pub(crate) timeout: Duration,
     /// Print the manifests that `install` applies; other commands have nothing more to print.
     #[arg(long, global = true, hide_short_help = true)]
@@ -44,8 +45,9 @@ impl Global {
         let kubeconfig = self.access.kubeconfig()?;
         let namespace = self.namespace_with(kubeconfig.as_ref())?;
         let config = self.access.config(kubeconfig.as_ref())?;
-        let builder =
-            weir_runtime::client::builder(config).map_err(|error| Error::KubeConfig(chain(&error)))?;
+        let program = login::program(&config.auth_info);
+        let builder = weir_runtime::client::builder(config)
+            .map_err(|error| login::refused(&error, program.as_deref()))?;
         let client = builder.with_layer(&self.access.throttle()).build();
         Ok(Cluster { client, namespace, deadline })
     }

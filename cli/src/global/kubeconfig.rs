@@ -17,8 +17,8 @@ const VARIABLE: &str = "KUBECONFIG";
 /// none.
 pub(super) fn find() -> Result<Option<Kubeconfig>, Error> {
     match std::env::var_os(VARIABLE).filter(|paths| !paths.is_empty()) {
-        Some(paths) => merged(&paths).map_err(refused),
-        None => if_there(Kubeconfig::read()).map_err(refused),
+        Some(paths) => merged(&paths),
+        None => if_there(Kubeconfig::read()).map_err(|error| refused_at(&places(), error)),
     }
 }
 
@@ -38,12 +38,13 @@ pub(super) fn places() -> String {
 }
 
 /// Reads and merges several files. As with kubectl, those that do not exist are passed over.
-fn merged(paths: &OsStr) -> Result<Option<Kubeconfig>, KubeconfigError> {
+fn merged(paths: &OsStr) -> Result<Option<Kubeconfig>, Error> {
     let mut merged: Option<Kubeconfig> = None;
     for path in std::env::split_paths(paths).filter(|path| !path.as_os_str().is_empty()) {
-        let Some(file) = if_there(Kubeconfig::read_from(&path))? else { continue };
+        let failed = |error| refused_at(&path.display().to_string(), error);
+        let Some(file) = if_there(Kubeconfig::read_from(&path)).map_err(failed)? else { continue };
         merged = Some(match merged {
-            Some(first) => first.merge(file)?,
+            Some(first) => first.merge(file).map_err(failed)?,
             None => file,
         });
     }
@@ -58,7 +59,31 @@ pub(super) fn config(
     change: impl FnOnce(&mut Config),
 ) -> Result<Config, Error> {
     let config = client::kubeconfig::changed_config(file, options, server, change);
-    config.map_err(|error| Error::KubeConfig(chain(&error)))
+    config.map_err(|error| Error::KubeConfig(chain(&error) + &known_contexts(file, options)))
+}
+
+/// Contexts that are named where another one is asked for; a person has a few.
+const MAX_CONTEXTS: usize = 20;
+
+/// Returns a line that names the contexts of a file which lacks the wanted one.
+fn known_contexts(file: &Kubeconfig, options: &KubeConfigOptions) -> String {
+    let names: Vec<_> =
+        file.contexts.iter().map(|context| context.name.as_str()).take(MAX_CONTEXTS).collect();
+    let wanted = options.context.as_deref().or(file.current_context.as_deref());
+    match wanted {
+        Some(wanted) if !names.is_empty() && file.contexts.iter().all(|context| context.name != wanted) => {
+            format!("\n  its contexts are: {}", names.join(", "))
+        }
+        _ => String::new(),
+    }
+}
+
+/// As [`refused`], with the name of the file, which errors in its content lack.
+fn refused_at(path: &str, error: KubeconfigError) -> Error {
+    match error {
+        error @ KubeconfigError::ReadConfig(..) => refused(error),
+        error => Error::KubeConfig(format!("{path}: {}", chain(&error))),
+    }
 }
 
 pub(super) fn refused(error: KubeconfigError) -> Error {
@@ -80,9 +105,8 @@ mod tests {
     fn files_that_do_not_exist_are_passed_over() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
-        let read = |names: &[&str]| {
-            merged(&std::env::join_paths(names.iter().map(|name| path(name))).unwrap()).map_err(refused)
-        };
+        let read =
+            |names: &[&str]| merged(&std::env::join_paths(names.iter().map(|name| path(name))).unwrap());
         for name in ["a", "b"] {
             std::fs::write(path(name), file(name)).unwrap();
         }
@@ -91,7 +115,8 @@ mod tests {
         let names: Vec<_> = both.contexts.iter().map(|context| context.name.as_str()).collect();
         assert_eq!((names, both.current_context.as_deref()), (vec!["b", "a"], Some("b")));
         assert!(read(&["missing", "gone"]).unwrap().is_none());
-        assert!(read(&["a", "broken"]).is_err());
+        let reason = read(&["a", "broken"]).unwrap_err().to_string();
+        assert!(reason.contains(&format!("{}: ", path("broken").display())), "{reason}");
         assert!(if_there(Kubeconfig::read_from(path("broken"))).is_err());
     }
 }

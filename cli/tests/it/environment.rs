@@ -107,11 +107,36 @@ async fn flags_lead_to_a_server_without_a_context() {
         ),
         (&file, "--context=x --as-group=dev", "need a user to impersonate: --as"),
         (&file, "--context=x --user=gone", "auth info \"gone\" does not exist"),
-        (&file, "--context=gone", "context \"gone\" does not exist"),
+        (&file, "--context=gone", "context \"gone\" does not exist\n2>   its contexts are: x\n"),
     ] {
         let transcript = weir.transcript(&[&format!("get ks {flags}")]).await;
         assert!(transcript.contains(reason), "{transcript}");
         assert!(!transcript.contains("panicked"), "{transcript}");
+    }
+}
+
+/// A login that fails names its program, and shows nothing that the program has printed: that may be a token.
+#[tokio::test]
+async fn a_login_that_fails_names_its_program() {
+    let folder = Folder::new("login").unwrap();
+    let config = |command: &str| {
+        format!(
+            "clusters: [{{name: c, cluster: {{server: 'https://127.0.0.1:9'}}}}]\ncurrent-context: x\n\
+             contexts: [{{name: x, context: {{cluster: c, user: u}}}}]\nusers: [{{name: u, user: {{exec: \
+             {{apiVersion: client.authentication.k8s.io/v1, command: {command}, args: ['-c', 'echo token; exit 3']}}}}}}]\n"
+        )
+    };
+    for (command, reason) in [
+        (
+            "no-such-login",
+            "by 'no-such-login', which does not start: No such file or directory; is it installed?\n",
+        ),
+        ("/bin/sh", "by '/bin/sh', which has failed: exit status: 3\n"),
+    ] {
+        folder.write("config", config(command)).unwrap();
+        let transcript =
+            Weir::default().with_kubeconfig(&folder.path().join("config")).transcript(&["get ks"]).await;
+        assert!(transcript.contains(reason) && !transcript.contains("token"), "{transcript}");
     }
 }
 
