@@ -40,6 +40,7 @@ use crate::command::version::Version;
 use crate::command::watch::Watch;
 use crate::command::why::Why;
 use crate::error::Error;
+use crate::examples;
 use crate::global::Global;
 use crate::output::progress;
 use crate::plugin::Plugins;
@@ -208,7 +209,7 @@ pub(crate) fn main() -> ExitCode {
         },
     };
     match result {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) | Err(Error::ReaderGone) => ExitCode::SUCCESS,
         Err(error) => {
             match &error {
                 Error::Changed => progress::warning(&error.to_string()),
@@ -232,14 +233,23 @@ fn parse() -> Result<Asked, clap::Error> {
     let plugins = Plugins::find(Cli::command);
     let words = std::env::args_os().collect();
     if plugins.is_empty() {
-        let cli = switches::read(words, |words| Cli::try_parse_from(words));
-        return cli.map(Box::new).map(Asked::Command);
+        let matches = switches::read(words, |words| commands().try_get_matches_from(words))?;
+        return read(&matches);
     }
     if let Some(error) = plugins.run(Cli::command()) {
         return Ok(Asked::Plugin(error));
     }
-    let matches = switches::read(words, |words| plugins.listed(Cli::command()).try_get_matches_from(words))?;
-    Cli::from_arg_matches(&matches).map(Box::new).map(Asked::Command)
+    let matches = switches::read(words, |words| plugins.listed(commands()).try_get_matches_from(words))?;
+    read(&matches)
+}
+
+fn commands() -> clap::Command {
+    examples::kept_whole(Cli::command())
+}
+
+fn read(matches: &clap::ArgMatches) -> Result<Asked, clap::Error> {
+    let cli = Cli::from_arg_matches(matches).map_err(|refused| refused.format(&mut Cli::command()))?;
+    Ok(Asked::Command(Box::new(cli)))
 }
 
 fn run(cli: Cli) -> Result<(), Error> {
@@ -302,7 +312,7 @@ fn explain(refused: &clap::Error) -> ExitCode {
             | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
     );
     if asked_for_help {
-        return match crate::output::print(&refused.render().to_string()) {
+        return match crate::output::print(&examples::printed(&refused.render().to_string())) {
             Ok(()) => ExitCode::SUCCESS,
             Err(_) => ExitCode::FAILURE,
         };

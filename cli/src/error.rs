@@ -123,7 +123,7 @@ pub(crate) enum Error {
         kind: &'static str,
     },
     /// `weir version` without anything installed (CLI-VER01).
-    #[error("no deployments found in {0} namespace")]
+    #[error("no deployments found in {0} namespace\n  try: weir version --client")]
     NoDeployments(String),
     /// A container's image has no tag (CLI-VER01).
     #[error("missing image tag in image {0}")]
@@ -227,6 +227,9 @@ pub(crate) enum Error {
     /// A new object is ready and has no artifact (CLI-CRE).
     #[error("{0}")]
     NoArtifact(String),
+    /// Whoever read the output of a command that goes on has gone away.
+    #[error("nobody reads the output any more")]
+    ReaderGone,
     /// stdout is gone or full.
     #[error("cannot write the output: {0}")]
     Output(#[from] std::io::Error),

@@ -5,6 +5,10 @@ use clap::Command;
 /// Heading of the examples.
 const HEADING: &str = "Examples:\n";
 
+/// Stands for a space of an example until it is printed. The parser breaks lines at the edge of the terminal, and the half of a
+/// command that is copied from there is another command.
+const UNBROKEN: &str = "\u{a0}";
+
 /// Examples that a command shows of its subcommands.
 const OF_SUBCOMMANDS: usize = 3;
 
@@ -29,6 +33,7 @@ impl Epilogue {
     /// Reads the text behind the help of a command.
     pub(crate) fn of(command: &Command) -> Self {
         let text = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        let text = printed(&text);
         let (notes, examples) = text.split_once(HEADING).unwrap_or((&text, ""));
         Self {
             notes: notes.trim_end().to_owned(),
@@ -54,7 +59,29 @@ impl Example {
 
 /// Puts examples behind the help of a command.
 pub(crate) fn with(command: Command, examples: &str) -> Command {
-    command.after_help(format!("{HEADING}{examples}"))
+    command.after_help(unbroken(&format!("{HEADING}{examples}")))
+}
+
+/// Keeps the lines of the examples of a command and of all its subcommands whole, however narrow the terminal is.
+pub(crate) fn kept_whole(command: Command) -> Command {
+    let text = command.get_after_help().map(|text| unbroken(&text.to_string()));
+    let command = match text {
+        Some(text) => command.after_help(text),
+        None => command,
+    };
+    command.mut_subcommands(kept_whole)
+}
+
+fn unbroken(text: &str) -> String {
+    match text.split_once(HEADING) {
+        Some((notes, examples)) => format!("{notes}{HEADING}{}", examples.replace(' ', UNBROKEN)),
+        None => text.to_owned(),
+    }
+}
+
+/// Returns a help text as people read it.
+pub(crate) fn printed(help: &str) -> String {
+    help.replace(UNBROKEN, " ")
 }
 
 /// Puts the first examples of its first subcommands behind the help of a command.
@@ -126,6 +153,21 @@ mod tests {
         };
         assert_eq!(Epilogue::of(&Command::new("x").after_help(text)), expected);
         assert_eq!(Epilogue::of(&Command::new("x")), Epilogue::default());
+    }
+
+    #[test]
+    fn an_example_is_one_line_on_a_narrow_terminal() {
+        let command = Command::new("x")
+            .after_help("Words that may be broken.\n\nExamples:\n  # One, two\n  weir one --two three");
+        let mut command = kept_whole(command).term_width(12);
+        let help = printed(&command.render_help().to_string());
+        assert!(
+            help.ends_with(
+                "\n\nWords that\nmay be\nbroken.\n\nExamples:\n  # One, two\n  weir one --two three\n"
+            ),
+            "{help}"
+        );
+        assert_eq!(Epilogue::of(&command).examples[0].command, "weir one --two three");
     }
 
     #[test]

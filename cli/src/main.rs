@@ -16,6 +16,7 @@
 //!                                 ├── given     flags with an empty value
 //!                                 ├── csv       lists on the command line
 //!                                 ├── enumeration  flags that take one of a few words
+//!                                 ├── integer   flags that take a number
 //!                                 └── output    tables on stdout, progress on stderr
 //! ```
 //!
@@ -39,6 +40,7 @@ mod given;
 mod global;
 mod input;
 mod installation;
+mod integer;
 mod kind;
 mod kustomization;
 mod manifests;

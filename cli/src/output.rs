@@ -28,11 +28,25 @@ pub(crate) fn terminal_width() -> Option<usize> {
     Some(usize::from(width)).filter(|width| *width > 0)
 }
 
-/// Writes to stdout. A reader that has gone away (`weir get … | head`) is no error.
+/// Writes to stdout. A reader that has gone away (`weir get … | head`) is no error: what the command does is still done.
 pub(crate) fn print(text: &str) -> Result<(), Error> {
+    match print_next(text) {
+        Err(Error::ReaderGone) => Ok(()),
+        printed => printed,
+    }
+}
+
+/// Writes the next piece of an output that may go on for ever. When its reader has gone away (`weir logs --follow | head`), the
+/// command has nothing more to do.
+pub(crate) fn print_next(text: &str) -> Result<(), Error> {
+    print_bytes(text.as_bytes())
+}
+
+/// As [`print_next`], whatever the bytes are.
+pub(crate) fn print_bytes(bytes: &[u8]) -> Result<(), Error> {
     let mut stdout = std::io::stdout().lock();
-    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+    match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Err(Error::ReaderGone),
         written => Ok(written?),
     }
 }

@@ -17,7 +17,7 @@ use crate::csv::Record;
 use crate::error::Error;
 use crate::global::Global;
 use crate::kind::{KINDS, Kind, Reference, Role, references};
-use crate::output::{Table, print, progress, terminal_width};
+use crate::output::{Table, print, print_next, progress, terminal_width};
 
 /// Types of Kubernetes events.
 const TYPES: [&str; 2] = ["Normal", "Warning"];
@@ -95,8 +95,12 @@ impl Events {
             Some((kind, name)) if !name.contains('/') => (kind, name),
             _ => (object, ""),
         };
-        let kind = has_events(kind)
-            .ok_or_else(|| Error::Flags(format!("'{kind}' is not a recognized Flux kind")))?;
+        let found = Kind::find(kind).and_then(|kind| has_events(kind.name));
+        let kind = found.ok_or_else(|| {
+            let known = KINDS.iter().filter_map(|kind| has_events(kind.name)).map(|kind| kind.name);
+            let known = known.collect::<Vec<_>>().join(", ");
+            Error::Flags(format!("'{kind}' is not a recognized Flux kind\n  kinds are: {known}"))
+        })?;
         query.fields = Some(selector(kind.name, name));
         let references = match name {
             "" => Vec::new(),
@@ -121,7 +125,7 @@ impl Events {
             if self.shows(&event) {
                 let mut table = Table::new(header.take().unwrap_or_default());
                 table.push(row::cells(&event, shows_namespace, jiff::Timestamp::now()));
-                print(&table.render(terminal_width()))?;
+                print_next(&table.render(terminal_width()))?;
             }
         }
     }

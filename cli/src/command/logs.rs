@@ -18,7 +18,8 @@ use crate::cluster::Cluster;
 use crate::enumeration;
 use crate::error::Error;
 use crate::global::Global;
-use crate::output::{print, progress};
+use crate::integer;
+use crate::output::{print_next, progress};
 
 /// Name of the service's container in Pods that have several.
 const CONTAINER: &str = "manager";
@@ -51,10 +52,10 @@ pub(crate) struct Logs {
     #[arg(short, long, switched_off())]
     follow: bool,
     /// Print only so many of the last lines of each service.
-    #[arg(long, value_name = "LINES", default_value_t = -1, hide_default_value = true, allow_negative_numbers = true)]
+    #[arg(long, value_name = "LINES", default_value = "-1", hide_default_value = true, value_parser = integer::parse, allow_hyphen_values = true)]
     tail: i64,
     /// Print only lines that are not older than this, such as 5s, 2m or 3h.
-    #[arg(long, value_name = "DURATION")]
+    #[arg(long, value_name = "DURATION", allow_hyphen_values = true)]
     since: Option<weir_api::Duration>,
     /// Print only lines since a time in RFC 3339.
     #[arg(long, value_name = "TIME")]
@@ -92,7 +93,7 @@ impl Logs {
                 match read {
                     // The time that following may take is no failure.
                     Err(Error::Deadline) => return Ok(()),
-                    Err(error @ Error::Output(_)) => return Err(error),
+                    Err(error @ (Error::Output(_) | Error::ReaderGone)) => return Err(error),
                     Err(error) => progress::detail(&format!("failed getting logs: {error}")),
                     Ok(()) => {}
                 }
@@ -102,7 +103,7 @@ impl Logs {
         let mut has_failed = false;
         for read in reads {
             match read.await {
-                Err(error @ (Error::Deadline | Error::Output(_))) => return Err(error),
+                Err(error @ (Error::Deadline | Error::Output(_) | Error::ReaderGone)) => return Err(error),
                 Err(error) => progress::detail(&format!("failed getting logs: {error}")),
                 Ok(()) => continue,
             }
@@ -153,7 +154,7 @@ impl Logs {
                 continue;
             }
             match serde_json::from_str::<Entry>(&line) {
-                Ok(entry) if filter.shows(&entry) => print(&entry.line())?,
+                Ok(entry) if filter.shows(&entry) => print_next(&entry.line())?,
                 Ok(_) => {}
                 Err(error) => {
                     progress::failure(&format!("parse error: {error}"));

@@ -14,6 +14,7 @@ use self::identity::Identity;
 use self::webhook::{Answer, Webhook};
 use crate::error::Error;
 use crate::global::Global;
+use crate::integer;
 use crate::output::progress;
 
 /// Kinds of Receivers that can be triggered.
@@ -64,10 +65,10 @@ struct Receiver {
     #[arg(long, default_value = "{}")]
     payload: String,
     /// Number of retries when there is no answer, or a temporary error.
-    #[arg(long, default_value_t = 10)]
-    retries: u32,
+    #[arg(long, default_value = "10", value_parser = integer::parse, allow_hyphen_values = true)]
+    retries: i64,
     /// Time between two tries.
-    #[arg(long, default_value = "10s", value_name = "DURATION")]
+    #[arg(long, default_value = "10s", value_name = "DURATION", allow_hyphen_values = true)]
     retry_delay: weir_api::Duration,
     #[command(flatten)]
     identity: Identity,

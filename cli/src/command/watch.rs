@@ -28,7 +28,9 @@ use crate::output::progress;
 
 /// The objects to follow.
 #[derive(Args, Debug)]
-#[command(after_help = "Examples:
+#[command(after_help = "It goes on until Ctrl-C: --timeout is only for the first answer.
+
+Examples:
   # All objects of all namespaces, from all services of the cluster
   weir watch --all-namespaces
 

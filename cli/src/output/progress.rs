@@ -82,11 +82,16 @@ pub(crate) fn warning(text: &str) {
 
 /// A line without a symbol, one of many below an action.
 pub(crate) fn detail(text: &str) {
-    eprintln!("{}", super::plain(text));
+    write_line(&super::plain(text));
 }
 
 fn line(symbol: &str, text: &str) {
-    eprintln!("{symbol} {}", super::plain(text));
+    write_line(&format!("{symbol} {}", super::plain(text)));
+}
+
+/// Writes a line. Whoever does not read it any more (`weir install 2>&1 | head`) does not stop the command half-way.
+fn write_line(line: &str) {
+    let _read = writeln!(std::io::stderr().lock(), "{line}");
 }
 
 #[cfg(test)]

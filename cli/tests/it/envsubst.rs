@@ -8,27 +8,34 @@ use weir_testkit::flux_program;
 
 use crate::weir::Weir;
 
-const CASES: [(&str, &str, &str, bool); 5] = [
+const CASES: [(&str, &[u8], &[u8], bool); 6] = [
     (
         "envsubst",
-        "namespace: ${REPO_NAMESPACE:=flux-system} ${NOPE}\n$${X}\r\n\nlast",
-        "namespace: flux-system \n${X}\n\nlast\n",
+        b"namespace: ${REPO_NAMESPACE:=flux-system} ${NOPE}\n$${X}\r\n\nlast",
+        b"namespace: flux-system \n${X}\n\nlast\n",
         true,
     ),
     (
         "envsubst",
-        "${HOME} ${HOME#/none} ${#HOME} ${HOME/none/some}\n",
-        "/nonexistent xistent 12 /somexistent\n",
+        b"${HOME} ${HOME#/none} ${#HOME} ${HOME/none/some}\n",
+        b"/nonexistent xistent 12 /somexistent\n",
         true,
     ),
-    ("envsubst --strict", "a: ${HOME}\nb: ${NOPE}\n", "a: /nonexistent\n", false),
-    ("envsubst", "a: ${NOPE\n", "", false),
-    ("envsubst", "", "", true),
+    ("envsubst --strict", b"a: ${HOME}\nb: ${NOPE}\n", b"a: /nonexistent\n", false),
+    ("envsubst", b"a: ${NOPE\n", b"", false),
+    ("envsubst", b"", b"", true),
+    // Text in another encoding.
+    (
+        "envsubst",
+        b"caf\xe9: ${HOME}\n\xff${NOPE:-\xfe}\xc3\nb: \xc3\xa9",
+        b"caf\xe9: /nonexistent\n\xff\xfe\xc3\nb: \xc3\xa9\n",
+        true,
+    ),
 ];
 
-async fn run(mut command: Command, input: &str) -> Output {
+async fn run(mut command: Command, input: &[u8]) -> Output {
     let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
-    child.stdin.take().unwrap().write_all(input.as_bytes()).await.unwrap();
+    child.stdin.take().unwrap().write_all(input).await.unwrap();
     child.wait_with_output().await.unwrap()
 }
 
@@ -36,8 +43,8 @@ async fn run(mut command: Command, input: &str) -> Output {
 async fn variables_are_those_of_the_environment() {
     for (arguments, input, expected, succeeds) in CASES {
         let output = run(Weir::default().command(arguments), input).await;
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(String::from_utf8_lossy(&output.stdout), expected, "{input}: {stderr}");
+        let (input, stderr) = (input.escape_ascii(), String::from_utf8_lossy(&output.stderr));
+        assert_eq!(output.stdout, expected, "{input}: {stderr}");
         assert_eq!(output.status.success(), succeeds, "{input}: {stderr}");
     }
 }
@@ -48,6 +55,6 @@ async fn flux_replaces_the_same() {
     for (arguments, input, ..) in CASES {
         let ours = run(Weir::default().command(arguments), input).await;
         let theirs = run(Weir::default().with_program(&program).command(arguments), input).await;
-        assert_eq!(ours, theirs, "{input}");
+        assert_eq!(ours, theirs, "{}", input.escape_ascii());
     }
 }

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, BufReader};
 
+use crate::weir::DEADLINE;
 use crate::world::World;
 
 const COMMANDS: [&str; 18] = [
@@ -79,7 +80,12 @@ fn without_years(transcript: &str) -> String {
 #[tokio::test]
 async fn events_are_those_of_the_kinds_and_of_what_objects_refer_to() {
     let everywhere = "events --for GitRepository/of-events -A";
-    let transcript = world("events").await.weir().transcript(&[&COMMANDS[..], &[everywhere]].concat()).await;
+    let weir = world("events").await.weir();
+    let transcript = weir.transcript(&[&COMMANDS[..], &[everywhere]].concat()).await;
+    assert_eq!(
+        weir.stdout("events --for ks/podinfo").await,
+        weir.stdout("events --for Kustomization/podinfo").await
+    );
     insta::assert_snapshot!(without_years(&transcript));
 }
 
@@ -87,7 +93,13 @@ async fn events_are_those_of_the_kinds_and_of_what_objects_refer_to() {
 async fn flux_shows_the_same_events() {
     let everywhere = "events --for GitRepository/of-events-flux -A";
     let commands = [&COMMANDS[..], &[everywhere]].concat();
-    world("events-flux").await.weir().agrees_wholly_with_flux(&commands).await;
+    // Where no kind is named, this command tells the kinds.
+    let is_none =
+        |command: &&str| command.ends_with("ConfigMap/podinfo") || command.ends_with("ExternalArtifact");
+    let (without_kind, commands): (Vec<_>, Vec<_>) = commands.into_iter().partition(is_none);
+    let weir = world("events-flux").await.weir();
+    weir.agrees_wholly_with_flux(&commands).await;
+    weir.agrees_with_flux(&without_kind).await;
 }
 
 #[tokio::test]
@@ -103,4 +115,18 @@ async fn later_events_are_printed_as_they_come_until_the_timeout() {
     let line = lines.next_line().await.unwrap().unwrap();
     assert!(line.contains("Kustomization/podinfo\tabout second"), "{line}");
     assert!(running.child.wait().await.unwrap().success());
+}
+
+/// `weir events --watch | head -1` is done when `head` is.
+#[tokio::test]
+async fn a_watch_ends_with_its_reader() {
+    let world = World::with_helm("events-reader").await;
+    event(&world, "first", "GitRepository", "podinfo", json!({})).await;
+    let mut running = world.weir().start("events --watch");
+    let mut lines = BufReader::new(running.child.stdout.take().unwrap()).lines();
+    assert!(lines.next_line().await.unwrap().unwrap().starts_with("LAST SEEN"));
+    drop(lines);
+    event(&world, "second", "Kustomization", "podinfo", json!({})).await;
+    let ended = tokio::time::timeout(DEADLINE, running.child.wait()).await;
+    assert!(ended.unwrap().unwrap().success());
 }

@@ -93,7 +93,7 @@ impl Installation {
             "-n elsewhere",
             // Lines of several Pods come as they are read.
             "-A --follow --kind GitRepository",
-            "-A --tail 5 --since 90s",
+            "-A --tail 0x5 --since 90s",
             "-A --since-time 2023-08-16T09:36:43Z",
             "--since-time soon",
             "--since 1m --since-time 2023-08-16T09:36:43Z",

@@ -46,3 +46,17 @@ async fn a_command_without_objects_is_refused() {
     ];
     insta::assert_snapshot!(weir.transcript(&commands).await);
 }
+
+/// `weir suspend … 2>&1 | head -1` does all that it is for, whoever reads of it.
+#[tokio::test]
+async fn progress_that_nobody_reads_stops_nothing() {
+    let world = World::new("suspend-unread").await;
+    world.object("Kustomization", "frontend").await;
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut command = world.weir().command("suspend kustomization frontend");
+    let status = command.stderr(writer).status().await.unwrap();
+    assert!(status.success(), "{status}");
+    let object = world.api("Kustomization").await.get("frontend").await.unwrap();
+    assert_eq!(object.data["spec"]["suspend"], true);
+}

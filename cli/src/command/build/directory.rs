@@ -9,7 +9,7 @@ use super::remote::RemoteFlags;
 use super::{files, remote};
 use crate::error::Error;
 use crate::kustomization;
-use crate::output::print;
+use crate::output::{print, progress};
 
 /// The build to run.
 #[derive(Args, Debug)]
@@ -61,7 +61,7 @@ impl Directory {
     pub(crate) fn run(self) -> Result<(), Error> {
         let output = self.build()?;
         for warning in &output.warnings {
-            eprintln!("{warning}");
+            progress::detail(&warning.to_string());
         }
         let rendered = |error: weir_kustomize::Error| Error::Build(error.to_string());
         match &self.output {

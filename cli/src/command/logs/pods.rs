@@ -27,7 +27,9 @@ pub(super) async fn of_services(cluster: &Cluster, namespace: &str) -> Result<Ve
         chosen.extend(found.into_iter().min_by_key(rank));
     }
     match chosen.is_empty() {
-        true => Err(Error::Api(format!("no Flux pods found in namespace \"{namespace}\""))),
+        true => Err(Error::Api(format!(
+            "no Flux pods found in namespace \"{namespace}\"\n  --flux-namespace is for services in another one"
+        ))),
         false => Ok(chosen),
     }
 }

@@ -9,7 +9,7 @@ use weir_proto::status::v1::{ChangeType, ObjectStatus, WatchResponse};
 
 use super::Form;
 use crate::error::Error;
-use crate::output::{Table, plain, print, rfc3339, shorten, terminal_width};
+use crate::output::{Table, plain, print_next, rfc3339, shorten, terminal_width};
 
 /// Clears a terminal and goes to its top left corner.
 const CLEAR: &str = "\x1b[2J\x1b[H";
@@ -57,10 +57,10 @@ impl View {
         let key = (object.kind.clone(), object.namespace.clone(), object.name.clone());
         let row = Row::new(type_, object);
         match self.form {
-            Form::Line => print(&row.line(Timestamp::now())),
+            Form::Line => print_next(&row.line(Timestamp::now())),
             Form::Json => {
                 let text = serde_json::to_string(&row).map_err(std::io::Error::from)?;
-                print(&format!("{text}\n"))
+                print_next(&format!("{text}\n"))
             }
             Form::Table => {
                 if type_ == ChangeType::Deleted {
@@ -84,7 +84,7 @@ impl View {
             return Ok(());
         }
         let clear = if self.terminal { CLEAR } else { "" };
-        print(&format!("{clear}{}", self.table()))
+        print_next(&format!("{clear}{}", self.table()))
     }
 
     fn table(&self) -> String {
