@@ -5,7 +5,7 @@ use std::num::{IntErrorKind, ParseFloatError, ParseIntError};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, CommandFactory, Error};
-use weir_api::ParseDurationError;
+use weir_api::{Duration, ParseDurationError};
 
 use crate::cli::Cli;
 
@@ -96,6 +96,10 @@ fn about_flag(refused: &Error) -> Option<String> {
             {
                 return refusal(&not_parsed("Int", value));
             }
+            let is_negative = value.strip_prefix('-').is_some_and(|rest| rest.parse::<Duration>().is_ok());
+            if is_negative && reason.is::<ParseDurationError>() {
+                return refusal("a time may not be negative");
+            }
             let library = if reason.is::<ParseDurationError>() { "time: " } else { "" };
             refusal(&format!("{library}{reason}"))
         }
@@ -128,6 +132,15 @@ mod tests {
     #[case(
         "get ks --timeout soon",
         "invalid argument \"soon\" for \"--timeout\" flag: time: invalid duration \"soon\""
+    )]
+    #[case(
+        "get ks --timeout -1m",
+        "invalid argument \"-1m\" for \"--timeout\" flag: a time may not be negative"
+    )]
+    #[case("logs --since -5s", "invalid argument \"-5s\" for \"--since\" flag: a time may not be negative")]
+    #[case(
+        "bootstrap git --interval -1",
+        "invalid argument \"-1\" for \"--interval\" flag: time: invalid duration \"-1\""
     )]
     #[case(
         "create source git a --provider gitlab",

@@ -6,6 +6,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use kube::ResourceExt;
 use kube::api::{Api, DynamicObject, ListParams};
 use serde_json::Value;
+use tokio::time::Instant;
 use weir_api::PART_OF_LABEL;
 use weir_kstatus::Status;
 
@@ -41,7 +42,7 @@ pub(crate) struct Check {
     #[arg(long, value_name = "LIST")]
     components_extra: Vec<Record>,
     /// Taken for compatibility; changes are watched, not polled.
-    #[arg(long, hide = true)]
+    #[arg(long, hide = true, allow_hyphen_values = true)]
     poll_interval: Option<weir_api::Duration>,
 }
 
@@ -56,6 +57,8 @@ impl Check {
         }
         is_well &= told(distribution(cluster).await)?;
         is_well &= told(self.controllers(cluster).await)?;
+        // The wait for a Deployment may have taken all of the time.
+        let cluster = &cluster.with_a_last_look();
         is_well &= told(definitions(cluster).await.map(|found| stored_versions(&found)))?;
         finish(is_well, "all checks passed")
     }
@@ -102,6 +105,13 @@ impl Check {
             }
         }
         is_well
+    }
+}
+
+impl Cluster {
+    /// The same cluster, which there is time to ask once more.
+    fn with_a_last_look(&self) -> Self {
+        Self { deadline: self.deadline.max(Instant::now() + LAST_LOOK), ..self.clone() }
     }
 }
 

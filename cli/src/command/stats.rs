@@ -1,5 +1,7 @@
 //! `weir stats`: how many objects there are of each kind, and how they are (CLI-STA01).
 
+use std::collections::HashSet;
+
 use clap::Args;
 use futures::future::try_join_all;
 use kube::api::DynamicObject;
@@ -10,7 +12,7 @@ use crate::cluster::Selection;
 use crate::error::Error;
 use crate::global::Global;
 use crate::kind::{Kind, is_suspended, ready};
-use crate::output::{Table, print};
+use crate::output::{Table, print, progress};
 
 /// The kinds that are counted, in the order of the table.
 const COUNTED: [&str; 13] = [
@@ -47,7 +49,7 @@ pub(crate) struct Stats {
 }
 
 impl Stats {
-    /// Counts and prints. A kind that cannot be listed counts as none.
+    /// Counts and prints. A kind that cannot be listed counts as none, and is told unless the cluster does not have it.
     pub(crate) async fn run(self, global: &Global) -> Result<(), Error> {
         let cluster = &global.cluster().await?;
         let selection = Selection { all_namespaces: self.all_namespaces, ..Selection::default() };
@@ -56,10 +58,19 @@ impl Stats {
             let kind = Kind::named(name)?;
             match cluster.list(kind, &selection).await {
                 Err(error @ (Error::Deadline | Error::Unreachable(_))) => Err(error),
-                listed => Ok(row(kind, &listed.unwrap_or_default())),
+                Err(error) if error.is_about_unknown_kind() => Ok((row(kind, &[]), None)),
+                Err(error) => Ok((row(kind, &[]), Some(error.to_string()))),
+                Ok(listed) => Ok((row(kind, &listed), None)),
             }
         });
-        try_join_all(rows).await?.into_iter().for_each(|row| table.push(row));
+        let mut told = HashSet::new();
+        for (row, refusal) in try_join_all(rows).await? {
+            table.push(row);
+            // A login that does not count is refused in the same words for each kind.
+            if let Some(refusal) = refusal.filter(|refusal| told.insert(refusal.clone())) {
+                progress::failure(&refusal);
+            }
+        }
         print(&table.render(None))
     }
 }

@@ -3,6 +3,7 @@
 mod labelled;
 mod node;
 mod release;
+mod room;
 
 use clap::{Args, Subcommand};
 use futures::future::BoxFuture;
@@ -13,6 +14,7 @@ use weir_ssa::ObjectId;
 
 use self::node::Node;
 use self::release::Releases;
+use self::room::{MAX_NODES, Room};
 use crate::cluster::Cluster;
 use crate::error::Error;
 use crate::global::Global;
@@ -115,7 +117,8 @@ impl Tree {
                 let (cluster, kind) = (global.cluster().await?, Kind::named("Kustomization")?);
                 let root = cluster.get(kind, &name).await?;
                 let id = id(kind, &cluster.namespace, &name);
-                let walk = Walk { releases: Releases::new(&cluster), cluster: &cluster, kind, compact };
+                let (releases, room) = (Releases::new(&cluster), Room::of(MAX_NODES));
+                let walk = Walk { releases, cluster: &cluster, kind, compact, room };
                 form.print(&walk.node(id, Some(root), Vec::new()).await?)
             }
             Root::Artifact(Artifact::Generator(Generator { name, form })) => {
@@ -152,6 +155,7 @@ struct Walk<'a> {
     releases: Releases<'a>,
     kind: &'static Kind,
     compact: bool,
+    room: Room,
 }
 
 impl Walk<'_> {
@@ -170,12 +174,13 @@ impl Walk<'_> {
             };
             // The objects of another cluster are not to be found in this one.
             let is_remote = object.data.pointer("/spec/kubeConfig").is_some_and(|it| !it.is_null());
-            let children = inventory(&object)?.into_iter().filter(|child| *child != id && self.shows(child));
+            let mut children = inventory(&object)?;
+            children.retain(|child| *child != id && self.shows(child));
+            self.room.take(children.len())?;
             if is_remote {
-                node.children = children.map(Node::leaf).collect();
+                node.children = children.into_iter().map(Node::leaf).collect();
                 return Ok(node);
             }
-            let children: Vec<_> = children.collect();
             let mut listed = labelled::below(self.cluster, self.kind, &id, &children).await;
             let above: Vec<_> = above.into_iter().chain([id]).collect();
             let read = async |(child, object)| self.child(child, object, &above).await;
@@ -209,8 +214,10 @@ impl Walk<'_> {
         }
         let mut node = Node::leaf(id);
         if release::is_one(&node.id) {
-            let objects = self.releases.objects(&node.id.namespace, &node.id.name).await?;
-            node.children = objects.into_iter().filter(|id| self.shows(id)).map(Node::leaf).collect();
+            let mut objects = self.releases.objects(&node.id.namespace, &node.id.name).await?;
+            objects.retain(|id| self.shows(id));
+            self.room.take(objects.len())?;
+            node.children = objects.into_iter().map(Node::leaf).collect();
         }
         Ok(node)
     }

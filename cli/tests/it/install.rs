@@ -44,6 +44,8 @@ async fn services_are_installed_checked_as_by_flux_and_taken_away() {
     let lines =
         "2> ◎ waiting for deployment source-controller\n2> ✗ source-controller: deployment not ready: ";
     assert!(given_up.contains(lines), "{given_up}");
+    // The rest is still checked.
+    assert!(given_up.ends_with("/v1\n2> ✗ check failed\n[exit status: 1]\n\n"), "{given_up}");
     let given_up = weir.transcript(&["install --timeout 10s"]).await;
     let end = "2> ✔ kustomize-controller: deployment ready\n2> ✔ notification-controller: deployment ready\n\
                2> ✗ source-controller: deployment not ready\n2>   try: kubectl -n flux-system describe deployment\n\

@@ -30,3 +30,19 @@ async fn objects_are_counted_by_kind() {
 async fn flux_counts_the_same() {
     world("stats-flux").await.weir().agrees_wholly_with_flux(&COMMANDS).await;
 }
+
+/// Nobody takes a table of noughts for an empty cluster who may not look.
+#[tokio::test]
+async fn what_may_not_be_counted_is_told() {
+    let world = world("stats-refused").await;
+    let sources = ("source.toolkit.fluxcd.io", &["gitrepositories"][..]);
+    let token = world.plane.token_for(&world.namespace, "reader", sources, &["list"]).await.unwrap();
+    let weir = world.weir().with_kubeconfig(&world.plane.kubeconfig_for(&token).unwrap());
+    let transcript = weir.transcript(&["stats"]).await;
+    assert!(transcript.contains("GitRepository        →2 "), "{transcript}");
+    assert!(
+        transcript.contains("2> ✗ kustomizations.kustomize.toolkit.fluxcd.io is forbidden: "),
+        "{transcript}"
+    );
+    assert!(!transcript.contains("gitrepositories"), "{transcript}");
+}

@@ -28,7 +28,7 @@ pub(super) struct BootstrapFlags {
     #[arg(long, default_value = "", hide_default_value = true, value_name = "DIR")]
     pub(super) path: String,
     /// Time between two looks at the repository.
-    #[arg(long, default_value = "1m", value_name = "DURATION")]
+    #[arg(long, default_value = "1m", value_name = "DURATION", allow_hyphen_values = true)]
     pub(super) interval: Duration,
     /// Secret with the credentials of the services.
     #[arg(long, default_value = "flux-system", value_name = "NAME")]

@@ -37,19 +37,23 @@ pub(super) fn of_kind<'a>(
 ) -> Result<(&'static str, &'a str), Error> {
     let known = |kind: &str| kinds.iter().find(|known| known.eq_ignore_ascii_case(kind)).copied();
     let list = kinds.join(", ");
-    let read = match (split_kind(text), default) {
-        ((None, _), None) => Err(format!(
+    // `/name` has no kind, as `name` has none.
+    let (kind, name) = split_kind(text);
+    let kind = kind.filter(|kind| !kind.is_empty());
+    let bare_name = split_namespace(name).0;
+    let read = match (kind, default) {
+        (None, None) => Err(format!(
             "invalid helm chart source '{text}', must be in format <kind>/<name>; the kind is one of: {list}"
         )),
-        ((kind, name), _) if split_namespace(name).0.is_empty() => {
+        (kind, _) if bare_name.is_empty() => {
             let kind = kind.map_or("", |kind| known(kind).unwrap_or(kind));
             Err(format!("no name given for source of kind '{kind}'"))
         }
-        ((None, name), Some(_)) if kinds.contains(&name) => {
-            Err(format!("no kind specified for source '{name}'"))
+        (None, Some(_)) if kinds.contains(&bare_name) => {
+            Err(format!("no kind specified for source '{bare_name}'"))
         }
-        ((None, name), Some(default)) => Ok((default, name)),
-        ((Some(kind), name), _) => known(kind)
+        (None, Some(default)) => Ok((default, name)),
+        (Some(kind), _) => known(kind)
             .map(|kind| (kind, name))
             .ok_or_else(|| format!("source kind '{kind}' is not supported, must be one of: {list}")),
     };
@@ -83,6 +87,9 @@ mod tests {
     #[case("bucket/.x", Err("no name given for source of kind 'Bucket'"))]
     #[case("bucket/", Err("no name given for source of kind 'Bucket'"))]
     #[case("Bucket", Err("no kind specified for source 'Bucket'"))]
+    #[case("Bucket.ns", Err("no kind specified for source 'Bucket'"))]
+    #[case("/x.ns", Ok(("GitRepository", "x.ns")))]
+    #[case("/", Err("no name given for source of kind ''"))]
     #[case("other/x", Err("source kind 'other' is not supported, must be one of: GitRepository, Bucket"))]
     fn sources_have_a_kind_and_a_name(#[case] text: &str, #[case] expected: Result<(&str, &str), &str>) {
         let read = of_kind(text, &["GitRepository", "Bucket"], Some("GitRepository"));

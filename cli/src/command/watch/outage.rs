@@ -30,6 +30,8 @@ impl Outage {
     /// Notes a failure of the stream, and warns of the first outage.
     pub(super) fn failed(&mut self, server: &str, reason: &str) {
         if self.begins() {
+            // A hint below the reason would stand within the sentence.
+            let reason = reason.lines().next().unwrap_or_default();
             progress::warning(&format!("no changes come from {server}: {reason}; trying again"));
         }
     }

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use kube::ResourceExt;
 use kube::api::DynamicObject;
 
-use crate::kind::{Kind, Reference, condition, is_suspended, ready, reason, text, transition_time};
+use crate::kind::{Kind, Reference, condition, first_of, is_suspended, ready, reason, text, transition_time};
 use crate::output::age;
 use crate::readiness::is_told_of_its_generation;
 
@@ -172,7 +172,8 @@ fn hint(kind: &Kind, object: &DynamicObject, reason: &str, target: &str, logs: &
             )
         }
         "GitOperationFailed" | "OCIPullFailed" | "BucketOperationFailed" | "IndexationFailed" => {
-            format!("check the address {}; then: weir reconcile {target}", text(object, "/spec/url"))
+            let address = first_of(object, &["/spec/url", "/spec/endpoint"]);
+            format!("check the address {address}; then: weir reconcile {target}")
         }
         "BuildFailed" if kind.name == "Kustomization" => {
             format!("weir build {target} --path <folder of the files>")
@@ -252,6 +253,9 @@ mod tests {
     #[case("GitRepository", json!({}), json!({ "secretRef": { "name": "key" } }), ready("False", "GitOperationFailed"), State::Failed,
         "not ready for 10m, since 2022-02-03T01:37:54Z (GitOperationFailed)",
         Some("check the address, and the Secret prod/key; then: weir reconcile source git apps -n prod"))]
+    #[case("Bucket", json!({}), json!({ "endpoint": "s3.example.com" }), ready("False", "BucketOperationFailed"), State::Failed,
+        "not ready for 10m, since 2022-02-03T01:37:54Z (BucketOperationFailed)",
+        Some("check the address s3.example.com; then: weir reconcile source bucket apps -n prod"))]
     #[case("Kustomization", json!({}), json!({ "suspend": true }), ready("True", "Succeeded"), State::Suspended, "suspended", Some("weir resume kustomization apps -n prod"))]
     #[case("Kustomization", json!({ "generation": 2 }), json!({}), ready("True", "Succeeded"), State::Unseen, "outdated for 10m, since 2022-02-03T01:37:54Z", Some("weir check"))]
     #[case("Kustomization", json!({}), json!({}), json!({}), State::Unseen, "new; no service has looked at it", Some("weir check"))]

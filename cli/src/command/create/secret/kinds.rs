@@ -278,6 +278,11 @@ fn is_reference(url: &str) -> bool {
     let is_legal = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-_./".contains(&byte);
     match url.split_once("://") {
         Some((_, rest)) => {
+            let is_digest = |digest: &str| Reference::from_url(&format!("oci://h/r@{digest}")).is_ok();
+            let rest = match rest.split_once('@') {
+                Some((name, digest)) if is_digest(digest) => name,
+                _ => rest,
+            };
             let tagged = rest.rsplit_once(':').filter(|(_, tag)| !tag.contains('/'));
             let (rest, tag) = tagged.unwrap_or((rest, "latest"));
             let is_tag = Reference::from_url(&format!("oci://h/r:{tag}")).is_ok();
