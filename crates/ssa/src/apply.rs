@@ -32,6 +32,9 @@ const PAUSE: (Duration, Duration) = (Duration::from_millis(50), Duration::from_s
 /// Times that an object is evaluated because it has changed before it was replaced. The next run tries again.
 pub(crate) const MAX_EVALUATIONS: usize = 5;
 
+/// Times that the names of objects are recorded while something newer keeps coming.
+const MAX_RECORDS: usize = 3;
+
 /// How to apply.
 #[derive(Clone)]
 pub struct Settings {
@@ -171,9 +174,7 @@ impl<'a> Applier<'a> {
         }
         (self.session.step)("stage-checked");
         let written: Vec<Entry> = evaluated.iter().filter_map(Evaluated::written).collect();
-        if !written.is_empty() && !record.add(written).await {
-            return Err(Error::NotRecorded);
-        }
+        self.name(written, record).await?;
         let mut changes = Vec::with_capacity(evaluated.len());
         let mut waited_for = Vec::new();
         for object in evaluated {
@@ -191,6 +192,22 @@ impl<'a> Applier<'a> {
         self.wait(waited_for).await?;
         (self.session.step)("stage-applied");
         Ok(changes)
+    }
+
+    /// Names objects before they are written. Something newer, which calls the apply off, is often what the record has failed for; an
+    /// apply that has written something needs it all the same.
+    async fn name(&self, written: Vec<Entry>, record: &impl Record) -> Result<(), Error> {
+        let mut attempts = 0;
+        while !written.is_empty() && !record.add(written.clone()).await {
+            attempts += 1;
+            if self.is_called_off() {
+                return Err(Error::Cancelled);
+            }
+            if attempts == MAX_RECORDS || !self.cancel.is_cancelled() {
+                return Err(Error::NotRecorded);
+            }
+        }
+        Ok(())
     }
 
     fn timed_out(&self) -> Error {

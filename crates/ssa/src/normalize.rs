@@ -41,7 +41,10 @@ pub(crate) fn normalize(manifest: &mut Manifest) {
     }
     match (group.as_str(), kind.as_str()) {
         ("", "Secret") => merge_string_data(value),
-        ("", "Service") => default_protocols(value.pointer_mut("/spec")),
+        ("", "Service") => {
+            default_protocols(value.pointer_mut("/spec"));
+            own_target_ports(value);
+        }
         ("apiextensions.k8s.io", "CustomResourceDefinition") => drop_broken_ca_bundle(value),
         _ => default_container_protocols(value, &group, &kind),
     }
@@ -92,6 +95,15 @@ fn default_protocols(holder: Option<&mut Value>) {
     }
 }
 
+/// Says of each port that leads to no other one that it does: without, others could lead it elsewhere for good. Flux's Go type does so;
+/// to the server, 0 is the port itself.
+fn own_target_ports(service: &mut Value) {
+    let ports = service.pointer_mut("/spec/ports").and_then(Value::as_array_mut);
+    for port in ports.into_iter().flatten().filter_map(Value::as_object_mut) {
+        port.entry("targetPort").or_insert_with(|| Value::from(0));
+    }
+}
+
 /// API servers since 1.31 refuse a bundle that is no certificate; injectors fill it in later.
 fn drop_broken_ca_bundle(definition: &mut Value) {
     let Some(config) = definition.pointer_mut("/spec/conversion/webhook/clientConfig") else { return };
@@ -137,8 +149,9 @@ mod tests {
     #[case(("v1", "Secret"), json!({"stringData": {"a": "b"}}), json!({"data": {"a": "Yg=="}}))]
     #[case(("v1", "Secret"), json!({"data": {"a": "eA==", "c": "eQ=="}, "stringData": {"a": "b"}}), json!({"data": {"a": "Yg==", "c": "eQ=="}}))]
     #[case(("v1", "Secret"), json!({"stringData": {"a": 1}}), json!({"stringData": {"a": 1}}))]
-    #[case(("v1", "Service"), json!({"spec": {"ports": [{"port": 1}, {"port": 2, "protocol": "UDP"}]}}), json!({"spec": {"ports": [{"port": 1, "protocol": "TCP"}, {"port": 2, "protocol": "UDP"}]}}))]
-    #[case(("v1", "Service"), json!({"spec": {"ports": [{"port": 1, "protocol": 6}, {"port": 2, "protocol": ""}]}}), json!({"spec": {"ports": [{"port": 1, "protocol": 6}, {"port": 2, "protocol": "TCP"}]}}))]
+    #[case(("v1", "Service"), json!({"spec": {"ports": [{"port": 1}, {"port": 2, "protocol": "UDP", "targetPort": "dns"}]}}),
+        json!({"spec": {"ports": [{"port": 1, "protocol": "TCP", "targetPort": 0}, {"port": 2, "protocol": "UDP", "targetPort": "dns"}]}}))]
+    #[case(("v1", "Service"), json!({"spec": {"ports": [{"port": 1, "protocol": 6}, {"port": 2, "protocol": ""}]}}), json!({"spec": {"ports": [{"port": 1, "protocol": 6, "targetPort": 0}, {"port": 2, "protocol": "TCP", "targetPort": 0}]}}))]
     #[case(("batch/v1", "CronJob"), json!({"spec": {"jobTemplate": {"spec": {"template": {"spec": {"containers": [{"ports": [{"containerPort": 1}]}]}}}}}}), json!({"spec": {"jobTemplate": {"spec": {"template": {"spec": {"containers": [{"ports": [{"containerPort": 1, "protocol": "TCP"}]}]}}}}}}))]
     #[case(("apps/v1", "Deployment"), json!({"status": {"replicas": 1}}), json!({}))]
     #[case(("apiextensions.k8s.io/v1", "CustomResourceDefinition"), json!({"status": {}, "spec": {"conversion": {"webhook": {"clientConfig": {"caBundle": "Cg=="}}}}}), json!({"status": {}, "spec": {"conversion": {"webhook": {"clientConfig": {}}}}}))]
@@ -164,7 +177,7 @@ mod tests {
         json!({"spec": {"replicas": 0, "selector": {"matchLabels": {"command": ""}}, "template": {"spec": {"affinity": {},
             "containers": [{"env": [{"name": "A", "value": ""}], "tty": true, "stdin": 0, "resources": {}, "securityContext": {"privileged": false}}]}}}}))]
     #[case(("v1", "Service"), json!({"spec": {"type": "", "externalIPs": [], "selector": {"tty": "", "hostname": ""}, "ports": [{"port": 1, "protocol": "TCP", "nodePort": 0}]}}),
-        json!({"spec": {"selector": {"tty": "", "hostname": ""}, "ports": [{"port": 1, "protocol": "TCP"}]}}))]
+        json!({"spec": {"selector": {"tty": "", "hostname": ""}, "ports": [{"port": 1, "protocol": "TCP", "targetPort": 0}]}}))]
     #[case(("v1", "Service"), json!({"spec": {"selector": {}}}), json!({"spec": {}}))]
     #[case(("v1", "PersistentVolumeClaim"), json!({"spec": {"selector": {}}}), json!({"spec": {"selector": {}}}))]
     #[case(("discovery.k8s.io/v1", "EndpointSlice"), json!({"ports": [], "endpoints": [{"hostname": "", "zone": null}]}), json!({"ports": [], "endpoints": [{"hostname": ""}]}))]

@@ -66,6 +66,25 @@ async fn ignored_field_that_another_applies_is_left_to_them() {
     assert_eq!(api.get("web").await.unwrap().data["spec"]["replicas"], 2);
 }
 
+/// KS-SSA-3: a manifest that names no target port means the port itself, as for Flux.
+#[tokio::test(flavor = "multi_thread")]
+async fn port_that_somebody_leads_elsewhere_is_led_back() {
+    let world = World::new().await;
+    let service = json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "a", "namespace": world.ns},
+        "spec": {"ports": [{"port": 80}], "selector": {"app": "a"}}});
+    world.apply(std::slice::from_ref(&service)).await.unwrap();
+    let api = world.api("v1", "Service").await;
+    let port = async || api.get("a").await.unwrap().data["spec"]["ports"][0]["targetPort"].clone();
+    assert_eq!(port().await, 80);
+    let led = json!({"spec": {"ports": [{"port": 80, "protocol": "TCP", "targetPort": 9999}]}});
+    api.patch("a", &PatchParams::apply("hand"), &Patch::Merge(led)).await.unwrap();
+    assert_eq!(port().await, 9999);
+    world.ledger.forget(&world.owner());
+    let changes = world.apply(std::slice::from_ref(&service)).await.unwrap();
+    assert_eq!(changes.changed_lines(), format!("Service/{}/a configured", world.ns));
+    assert_eq!(port().await, 80);
+}
+
 /// KS-SSA-73: the value of somebody who only updates it is kept, and stays ours.
 #[tokio::test(flavor = "multi_thread")]
 async fn ignored_field_that_another_updates_is_adopted() {

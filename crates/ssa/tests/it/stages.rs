@@ -29,6 +29,23 @@ impl Record for Overtaken {
     }
 }
 
+/// Fails where a newer run has just been called for, as the record of an object does that somebody else has changed.
+struct Outrun {
+    cancel: CancellationToken,
+    calls: AtomicUsize,
+    failing: usize,
+}
+
+impl Record for Outrun {
+    async fn add(&self, _: Vec<Entry>) -> bool {
+        let call = self.calls.fetch_add(1, Ordering::SeqCst);
+        if call == self.failing {
+            self.cancel.cancel();
+        }
+        call != self.failing
+    }
+}
+
 /// Takes three looks to find a definition ready.
 #[derive(Default)]
 struct Slow(AtomicUsize);
@@ -61,6 +78,25 @@ async fn a_run_that_has_written_goes_on_to_its_end() {
     assert_eq!(lines(&applied.unwrap()), expected);
     let again = world.session.apply(manifests.to_vec(), &settings, &cancel, &Overtaken(cancel.clone())).await;
     assert!(matches!(again.unwrap_err().error, weir_ssa::Error::Cancelled), "nothing was written");
+}
+
+/// A failure would be told as one, although the newer run follows at once.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_record_that_fails_for_something_newer_is_no_failure() {
+    let world = World::new().await;
+    let manifests =
+        [definition(&world, "gears"), world.cm("a", "1")].map(|object| Manifest::try_from(object).unwrap());
+    let apply = async |failing: usize| {
+        let cancel = CancellationToken::new();
+        let record = Outrun { cancel: cancel.clone(), calls: AtomicUsize::new(0), failing };
+        world.session.apply(manifests.to_vec(), &world.settings(), &cancel, &record).await
+    };
+    let called_off = apply(0).await.unwrap_err().error;
+    assert!(matches!(called_off, weir_ssa::Error::Cancelled), "nothing was written: {called_off}");
+    assert!(world.config_map("a").await.is_none());
+    let applied = apply(1).await.unwrap();
+    assert_eq!(applied.0.len(), 2, "what was begun is done to its end");
+    assert!(world.config_map("a").await.is_some());
 }
 
 /// Two definitions of one group cannot have the same kind.
