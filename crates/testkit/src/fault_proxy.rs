@@ -12,11 +12,12 @@ use parking_lot::Mutex;
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_rustls::TlsConnector;
 
+use crate::connection::{listen, serve_each};
 use crate::{ControlPlane, Error};
 
 /// The fault in a connection. Offsets count the bytes of the answer's body (HTTP) or of everything that the server
@@ -134,9 +135,7 @@ impl FaultProxy {
         is_http: bool,
         tls: Option<Arc<ClientConfig>>,
     ) -> Result<Self, Error> {
-        let failed = |source| Error::Listen { address: format!("{own}:0"), source };
-        let listener = TcpListener::bind((own, 0)).await.map_err(failed)?;
-        let address = listener.local_addr().map_err(failed)?;
+        let (listener, address) = listen(own).await?;
         let shared = Arc::new(Shared {
             upstream: Mutex::new(upstream.to_owned()),
             tls,
@@ -145,7 +144,8 @@ impl FaultProxy {
             epoch: watch::Sender::new(0),
         });
         let mut task = JoinSet::new();
-        task.spawn(accept(listener, shared.clone(), is_http));
+        let served = shared.clone();
+        task.spawn(serve_each(listener, move |client| serve(client, served.clone(), is_http)));
         Ok(Self { address, shared, _task: task })
     }
 
@@ -265,24 +265,14 @@ impl Shared {
     }
 }
 
-async fn accept(listener: TcpListener, shared: Arc<Shared>, is_http: bool) {
-    let mut connections = JoinSet::new();
-    while let Ok((client, _)) = listener.accept().await {
-        let (shared, mut epoch) = (shared.clone(), shared.epoch.subscribe());
-        connections.spawn(async move {
-            let serve = async {
-                // A connection that breaks is what the proxy is for.
-                let _ = if is_http {
-                    http::serve(client, &shared).await
-                } else {
-                    tcp::serve(client, &shared).await
-                };
-            };
-            tokio::select! {
-                () = serve => {}
-                _ = epoch.changed() => {}
-            }
-        });
-        while connections.try_join_next().is_some() {}
+/// Serves a connection until it ends or is cut.
+async fn serve(client: TcpStream, shared: Arc<Shared>, is_http: bool) -> std::io::Result<()> {
+    let mut epoch = shared.epoch.subscribe();
+    let serve = async {
+        if is_http { http::serve(client, &shared).await } else { tcp::serve(client, &shared).await }
+    };
+    tokio::select! {
+        served = serve => served,
+        _ = epoch.changed() => Ok(()),
     }
 }

@@ -23,6 +23,7 @@ mod bucket_server;
 mod cloud;
 mod cluster;
 mod command;
+mod connection;
 mod control_plane;
 mod controller;
 mod cost;

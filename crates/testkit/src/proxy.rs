@@ -3,20 +3,19 @@
 mod socks;
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use parking_lot::Mutex;
-use tokio::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::io::{AsyncWriteExt, copy_bidirectional};
+use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
 use crate::Error;
+use crate::connection::{listen, read_head, serve_each};
 
-/// Longest head of a request.
-const MAX_HEAD: usize = 64 * 1024;
 /// First byte of a SOCKS5 client.
 const SOCKS5: u8 = 5;
 
@@ -69,13 +68,12 @@ impl Proxy {
         routes: &[(&str, SocketAddr)],
         credentials: Option<(String, String)>,
     ) -> Result<Self, Error> {
-        let failed = |source| Error::Listen { address: "127.0.0.1:0".into(), source };
-        let listener = TcpListener::bind(("127.0.0.1", 0)).await.map_err(failed)?;
-        let address = listener.local_addr().map_err(failed)?;
+        let (listener, address) = listen(Ipv4Addr::LOCALHOST).await?;
         let routes = routes.iter().map(|(host, address)| ((*host).to_owned(), *address)).collect();
         let state = Arc::new(State { routes, credentials, requests: Mutex::default() });
         let mut task = JoinSet::new();
-        task.spawn(accept(listener, state.clone()));
+        let shared = state.clone();
+        task.spawn(serve_each(listener, move |client| serve(client, shared.clone())));
         Ok(Self { address, state, _task: task })
     }
 
@@ -92,30 +90,16 @@ impl Proxy {
     }
 }
 
-async fn accept(listener: TcpListener, state: Arc<State>) {
-    let mut connections = JoinSet::new();
-    loop {
-        tokio::select! {
-            accepted = listener.accept() => {
-                let Ok((stream, _)) = accepted else { return };
-                let state = state.clone();
-                // A connection that breaks is its client's business.
-                connections.spawn(async move { let _ = serve(stream, &state).await; });
-            }
-            Some(_) = connections.join_next() => {}
-        }
-    }
-}
-
-async fn serve(mut client: TcpStream, state: &State) -> std::io::Result<()> {
+async fn serve(mut client: TcpStream, state: Arc<State>) -> std::io::Result<()> {
     let mut first = [0];
     client.peek(&mut first).await?;
-    if first == [SOCKS5] { socks::serve(client, state).await } else { http(&mut client, state).await }
+    if first == [SOCKS5] { socks::serve(client, &state).await } else { http(&mut client, &state).await }
 }
 
 async fn http(client: &mut TcpStream, state: &State) -> std::io::Result<()> {
-    let Some((head, rest)) = read_head(client).await? else { return Ok(()) };
-    let (line, headers) = head.split_once("\r\n").unwrap_or((&head, ""));
+    let (head, rest) = read_head(client, Vec::new()).await?;
+    let head = head.trim_end();
+    let (line, headers) = head.split_once("\r\n").unwrap_or((head, ""));
     let mut words = line.split(' ');
     let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
     let (place, path) = match target.strip_prefix("http://") {
@@ -146,21 +130,6 @@ async fn http(client: &mut TcpStream, state: &State) -> std::io::Result<()> {
     }
     server.write_all(&rest).await?;
     copy_bidirectional(client, &mut server).await.map(drop)
-}
-
-/// The head of a request, without its last empty line, and what came after it.
-async fn read_head(client: &mut TcpStream) -> std::io::Result<Option<(String, Vec<u8>)>> {
-    let mut bytes = Vec::new();
-    loop {
-        if let Some(end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") {
-            let rest = bytes.split_off(end + 4);
-            bytes.truncate(end);
-            return Ok(Some((String::from_utf8_lossy(&bytes).into_owned(), rest)));
-        }
-        if bytes.len() > MAX_HEAD || client.read_buf(&mut bytes).await? == 0 {
-            return Ok(None);
-        }
-    }
 }
 
 impl State {

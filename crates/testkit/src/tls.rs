@@ -1,15 +1,14 @@
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, SanType};
-use rustls::ServerConfig;
+use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
 use rustls::server::danger::ClientCertVerifier;
-use tokio::net::{TcpListener, TcpStream};
+use rustls::{RootCertStore, ServerConfig};
 use tokio_rustls::TlsAcceptor;
-use tokio_rustls::server::TlsStream;
 
 use crate::Error;
 
@@ -57,8 +56,7 @@ impl Identity {
         let certificate =
             CertificateDer::from_pem_slice(self.certificate_pem.as_bytes()).map_err(Error::tls)?;
         let key = PrivateKeyDer::from_pem_slice(self.key_pem.as_bytes()).map_err(Error::tls)?;
-        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-        let config = ServerConfig::builder_with_provider(provider)
+        let config = ServerConfig::builder_with_provider(provider())
             .with_safe_default_protocol_versions()
             .and_then(|builder| {
                 builder.with_client_cert_verifier(clients).with_single_cert(vec![certificate], key)
@@ -68,28 +66,14 @@ impl Identity {
     }
 }
 
-/// A listener for `axum::serve` that speaks TLS.
-pub(crate) struct TlsListener {
-    pub(crate) listener: TcpListener,
-    pub(crate) acceptor: TlsAcceptor,
+/// The provider of all cryptography of the kit's own.
+pub(crate) fn provider() -> Arc<CryptoProvider> {
+    Arc::new(rustls::crypto::aws_lc_rs::default_provider())
 }
 
-impl axum::serve::Listener for TlsListener {
-    type Io = TlsStream<TcpStream>;
-    type Addr = SocketAddr;
-
-    async fn accept(&mut self) -> (Self::Io, Self::Addr) {
-        loop {
-            // Clients of tests that do not trust the CA break the handshake off: the next one is served all the same.
-            if let Ok((stream, address)) = self.listener.accept().await
-                && let Ok(stream) = self.acceptor.accept(stream).await
-            {
-                return (stream, address);
-            }
-        }
-    }
-
-    fn local_addr(&self) -> std::io::Result<Self::Addr> {
-        self.listener.local_addr()
-    }
+/// Trusts one CA, in PEM.
+pub(crate) fn trusting(ca_pem: &str) -> Result<RootCertStore, Error> {
+    let mut roots = RootCertStore::empty();
+    roots.add(CertificateDer::from_pem_slice(ca_pem.as_bytes()).map_err(Error::tls)?).map_err(Error::tls)?;
+    Ok(roots)
 }

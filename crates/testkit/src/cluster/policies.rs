@@ -33,6 +33,7 @@ use tokio::task::JoinSet;
 use self::rules::{PodAt, Rules};
 use super::namespaces::Namespaces;
 use super::network::Network;
+use crate::connection::listen;
 use crate::{Error, command};
 
 /// Changes that are taken together: a rollout's, say.
@@ -53,9 +54,7 @@ impl Policies {
         namespaces: &Namespaces,
     ) -> Result<Self, Error> {
         let host = network.host();
-        let failed = |source| Error::Listen { address: format!("{host}:0"), source };
-        let listener = TcpListener::bind((host, 0)).await.map_err(failed)?;
-        let address = listener.local_addr().map_err(failed)?;
+        let (listener, address) = listen(host).await?;
         let mut filter = Command::from(namespaces.enter(Path::new("iptables-restore")));
         filter.args(["-w", "--noflush"]).kill_on_drop(true);
         filter.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -10,14 +10,13 @@ use kube::api::PostParams;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Api, Client, Config};
 use parking_lot::Mutex;
-use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::PemObject;
-use rustls::{ClientConfig, RootCertStore};
+use rustls::ClientConfig;
 use serde_json::{Value, json};
 use tokio::runtime::{Handle, Id};
 
 use super::{ControlPlane, Endpoint};
 use crate::Error;
+use crate::tls::{provider, trusting};
 
 /// The text of a kubeconfig with one context.
 pub(super) fn kubeconfig(endpoint: &Endpoint, token: &str) -> String {
@@ -144,15 +143,10 @@ impl ControlPlane {
 
     /// TLS as a client that trusts the API server's CA.
     pub(crate) fn tls_config(&self) -> Result<Arc<ClientConfig>, Error> {
-        let mut roots = RootCertStore::empty();
-        let authority =
-            CertificateDer::from_pem_slice(self.endpoint.ca_pem.as_bytes()).map_err(Error::tls)?;
-        roots.add(authority).map_err(Error::tls)?;
-        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-        let config = ClientConfig::builder_with_provider(provider)
+        let config = ClientConfig::builder_with_provider(provider())
             .with_safe_default_protocol_versions()
             .map_err(Error::tls)?
-            .with_root_certificates(roots)
+            .with_root_certificates(trusting(&self.endpoint.ca_pem)?)
             .with_no_client_auth();
         Ok(Arc::new(config))
     }

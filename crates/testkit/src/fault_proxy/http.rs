@@ -1,13 +1,11 @@
 use std::io;
 
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt, split};
+use tokio::io::{AsyncWriteExt, split};
 use tokio::net::TcpStream;
 
 use super::spoil::pump;
 use super::{Fault, Shared};
-
-/// Longest head of a request or an answer; tokens in headers have a few KiB.
-const MAX_HEAD: usize = 256 * 1024;
+use crate::connection::read_head;
 
 /// Serves one request; the connection ends with its answer.
 pub(super) async fn serve(mut client: TcpStream, shared: &Shared) -> io::Result<()> {
@@ -53,19 +51,6 @@ pub(super) async fn serve(mut client: TcpStream, shared: &Shared) -> io::Result<
     tokio::select! {
         result = downwards => result,
         result = upwards => result,
-    }
-}
-
-/// Reads up to the empty line; gives the head with it, and what came after.
-async fn read_head(from: &mut (impl AsyncRead + Unpin), mut bytes: Vec<u8>) -> io::Result<(String, Vec<u8>)> {
-    loop {
-        if let Some(end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") {
-            let rest = bytes.split_off(end + 4);
-            return Ok((String::from_utf8_lossy(&bytes).into_owned(), rest));
-        }
-        if bytes.len() > MAX_HEAD || from.read_buf(&mut bytes).await? == 0 {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
     }
 }
 
