@@ -59,22 +59,7 @@ async fn launch_once(options: &ControlPlaneOptions, program: Program) -> Result<
     let [client_port, peer_port, api_port] = [free_port()?, free_port()?, free_port()?];
     let address = options.nodes_at.unwrap_or(Ipv4Addr::LOCALHOST);
     let ca_pem = write_keys(&folder, address)?;
-    folder.write(
-        "tokens.csv",
-        format!(
-            "{ADMIN_TOKEN},admin,1,\"system:masters\"\n\
-             {CONTROLLER_MANAGER_TOKEN},system:kube-controller-manager,2,\"system:masters\"\n\
-             {WEIR_TOKEN},weir,3,\"system:masters\"\n\
-             {NODE_TOKEN},system:node:node,4,\"system:nodes\"\n"
-        ),
-    )?;
-    folder.write("audit.yaml", AUDIT_POLICY)?;
-    if let Some(trusted) = &options.trusted {
-        let reviews = format!("{}/apis/authentication.k8s.io/v1/tokenreviews", trusted.server);
-        let reviews = Endpoint { server: reviews, ..trusted.clone() };
-        folder.write("trusted.kubeconfig", identity::kubeconfig(&reviews, &trusted.admin_token))?;
-    }
-
+    write_configuration(&folder, options)?;
     let endpoint =
         Endpoint { server: format!("https://{address}:{api_port}"), ca_pem, admin_token: ADMIN_TOKEN.into() };
     let weir_kubeconfig = folder.write("weir.kubeconfig", identity::kubeconfig(&endpoint, WEIR_TOKEN))?;
@@ -111,6 +96,26 @@ async fn launch_once(options: &ControlPlaneOptions, program: Program) -> Result<
     // The controller-manager makes this account, and Pods and tokens need it: the last thing to come up.
     plane.wait_for_default_account(READY_DEADLINE).await?;
     Ok(plane)
+}
+
+/// Writes the files of the API server that its flags name, but for the keys.
+fn write_configuration(folder: &Folder, options: &ControlPlaneOptions) -> Result<(), Error> {
+    folder.write(
+        "tokens.csv",
+        format!(
+            "{ADMIN_TOKEN},admin,1,\"system:masters\"\n\
+             {CONTROLLER_MANAGER_TOKEN},system:kube-controller-manager,2,\"system:masters\"\n\
+             {WEIR_TOKEN},weir,3,\"system:masters\"\n\
+             {NODE_TOKEN},system:node:node,4,\"system:nodes\"\n"
+        ),
+    )?;
+    folder.write("audit.yaml", AUDIT_POLICY)?;
+    if let Some(trusted) = &options.trusted {
+        let reviews = format!("{}/apis/authentication.k8s.io/v1/tokenreviews", trusted.server);
+        let reviews = Endpoint { server: reviews, ..trusted.clone() };
+        folder.write("trusted.kubeconfig", identity::kubeconfig(&reviews, &trusted.admin_token))?;
+    }
+    Ok(())
 }
 
 /// Writes the server's certificate and the keys that sign and check ServiceAccount tokens; returns the CA's certificate.

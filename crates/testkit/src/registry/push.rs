@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use reqwest::{Method, RequestBuilder, Response, StatusCode};
+use reqwest::{Method, RequestBuilder, Response};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -138,12 +138,8 @@ impl Registry {
     /// When the registry refuses.
     pub async fn tags(&self, repository: &str) -> Result<Vec<String>, Error> {
         let what = format!("list tags of {repository}");
-        let response = self.request(Method::GET, &format!("/v2/{repository}/tags/list"));
-        let response = response.send().await.map_err(Error::http(&what))?;
-        if response.status() == StatusCode::NOT_FOUND {
-            return Ok(Vec::new());
-        }
-        let body = read(accepted(&what, response).await?).await.map_err(Error::http(&what))?;
+        let request = self.request(Method::GET, &format!("/v2/{repository}/tags/list"));
+        let Some(body) = read_if_there(&what, request).await? else { return Ok(Vec::new()) };
         let tags: Tags =
             serde_json::from_slice(&body).map_err(|error| Error::NotJson { what, source: error })?;
         Ok(tags.tags.unwrap_or_default())
@@ -156,7 +152,7 @@ impl Registry {
     pub async fn delete(&self, repository: &str, digest: &str) -> Result<(), Error> {
         let what = format!("delete {repository}@{digest}");
         let request = self.request(Method::DELETE, &format!("/v2/{repository}/manifests/{digest}"));
-        accepted(&what, request.send().await.map_err(Error::http(&what))?).await.map(drop)
+        accepted(&what, request).await.map(drop)
     }
 
     pub(super) async fn push_blob(
@@ -169,7 +165,7 @@ impl Registry {
         let digest = digest(&content);
         let size = content.len();
         let start = self.request(Method::POST, &format!("/v2/{repository}/blobs/uploads/"));
-        let response = accepted(&what, start.send().await.map_err(Error::http(&what))?).await?;
+        let response = accepted(&what, start).await?;
         let location = response.headers().get(http::header::LOCATION).and_then(|value| value.to_str().ok());
         let location = location.unwrap_or_default().to_owned();
         let separator = if location.contains('?') { '&' } else { '?' };
@@ -177,7 +173,7 @@ impl Registry {
             .authenticated(self.client.put(format!("{location}{separator}digest={digest}")))
             .header(http::header::CONTENT_TYPE, "application/octet-stream")
             .body(content);
-        accepted(&what, upload.send().await.map_err(Error::http(&what))?).await?;
+        accepted(&what, upload).await?;
         Ok(json!({"mediaType": media_type, "size": size, "digest": digest}))
     }
 
@@ -230,7 +226,7 @@ impl Registry {
             .request(Method::PUT, &format!("/v2/{repository}/manifests/{tag}"))
             .header(http::header::CONTENT_TYPE, media_type)
             .body(body);
-        accepted(&what, request.send().await.map_err(Error::http(&what))?).await?;
+        accepted(&what, request).await?;
         Ok(digest)
     }
 
@@ -243,12 +239,7 @@ impl Registry {
     ) -> Result<Option<Vec<u8>>, Error> {
         let what = format!("read {repository}:{tag}");
         let request = self.request(Method::GET, &format!("/v2/{repository}/manifests/{tag}"));
-        let request = request.header(http::header::ACCEPT, media_type);
-        let response = request.send().await.map_err(Error::http(&what))?;
-        if response.status() == StatusCode::NOT_FOUND {
-            return Ok(None);
-        }
-        read(accepted(&what, response).await?).await.map(Some).map_err(Error::http(&what))
+        read_if_there(&what, request.header(http::header::ACCEPT, media_type)).await
     }
 
     fn request(&self, method: Method, path: &str) -> RequestBuilder {
@@ -276,13 +267,24 @@ pub(super) fn digest(content: &[u8]) -> String {
     format!("sha256:{}", hex::encode(Sha256::digest(content)))
 }
 
-async fn accepted(what: &str, response: Response) -> Result<Response, Error> {
+/// Sends a request; a refusal is an error.
+async fn accepted(what: &str, request: RequestBuilder) -> Result<Response, Error> {
+    let response = request.send().await.map_err(Error::http(what))?;
     if response.status().is_success() {
         return Ok(response);
     }
     let status = response.status().as_u16();
     let body = read(response).await.unwrap_or_default();
     Err(Error::Status { what: what.into(), status, body: String::from_utf8_lossy(&body).into_owned() })
+}
+
+/// Sends a request for something that may not be there, and returns it.
+async fn read_if_there(what: &str, request: RequestBuilder) -> Result<Option<Vec<u8>>, Error> {
+    match accepted(what, request).await {
+        Ok(response) => read(response).await.map(Some).map_err(Error::http(what)),
+        Err(Error::Status { status: 404, .. }) => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 /// Reads an answer up to [`MAX_ANSWER`].
