@@ -90,8 +90,6 @@ pub mod reason {
     pub const DEPENDENCY_NOT_READY: &str = "DependencyNotReady";
     /// A reference into another namespace is not allowed.
     pub const ACCESS_DENIED: &str = "AccessDenied";
-    /// The object is suspended.
-    pub const SUSPENDED: &str = "Suspended";
     /// A feature gate would be needed.
     pub const FEATURE_GATE_DISABLED: &str = "FeatureGateDisabled";
     /// A CEL expression of the spec is invalid.

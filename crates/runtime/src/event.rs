@@ -14,10 +14,7 @@ pub use self::outbox::{EventSink, Outbox, Peer};
 /// Longest message of an event, in bytes (KS-EVT-1).
 pub const MAX_MESSAGE: usize = 39_000;
 
-/// Prefix of object annotations that are copied into the metadata of the object's events (KS-EVT-3).
-pub const METADATA_PREFIX: &str = "event.toolkit.fluxcd.io/";
-
-/// How much an event matters.
+/// The weight of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
@@ -32,7 +29,7 @@ pub enum Severity {
 /// An event of a reconciler; the runtime adds object and time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EventDraft {
-    /// How much it matters.
+    /// Its weight.
     pub severity: Severity,
     /// One word in CamelCase.
     pub reason: String,
@@ -96,7 +93,7 @@ pub struct InvolvedObject {
 pub struct Event {
     /// Object that the event is about.
     pub involved_object: InvolvedObject,
-    /// How much it matters.
+    /// Its weight.
     pub severity: Severity,
     /// When it happened.
     pub timestamp: Timestamp,

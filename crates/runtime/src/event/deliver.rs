@@ -6,6 +6,7 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::outbox::next;
 use super::{Event, Peer};
 use crate::grpc::EventsPeer;
 use crate::metrics::{Lost, Route, RouteMetrics};
@@ -19,7 +20,7 @@ const TRIES: u32 = 6;
 /// First pause between two tries, doubled each time.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 
-/// How long gRPC is left alone after it has failed where HTTP stands in: events go out meanwhile, and a notification
+/// Time for which gRPC is left alone after it has failed, where HTTP stands in: events go out meanwhile, and a notification
 /// service of Weir's that comes back is soon found again.
 const GRPC_PAUSE: Duration = Duration::from_secs(30);
 
@@ -61,13 +62,7 @@ impl Delivery {
     }
 
     pub(super) async fn run(mut self, mut events: mpsc::Receiver<Event>, stop: CancellationToken) {
-        loop {
-            let event = tokio::select! {
-                biased;
-                event = events.recv() => event,
-                () = stop.cancelled(), if events.is_empty() => None,
-            };
-            let Some(event) = event else { return };
+        while let Some(event) = next(&mut events, &stop).await {
             self.deliver(&event, &stop).await;
         }
     }

@@ -15,6 +15,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use super::outbox::{CAPACITY, next};
 use super::{Event, Severity};
 use crate::client;
 use crate::metrics::Lost;
@@ -31,12 +32,12 @@ const YIELD: u32 = 4;
 const MAX_PAUSE: Duration = Duration::from_millis(100);
 
 /// Events that may wait. With more of them there are no pauses: late is better than dropped.
-const MAX_WAITING: usize = super::outbox::CAPACITY / 2;
+const MAX_WAITING: usize = CAPACITY / 2;
 
 /// Events remembered so that a repetition counts up instead of adding an object; client-go remembers as many.
 const REMEMBERED: u64 = 4096;
 
-/// How long a repetition counts up, as in client-go.
+/// Time in which a repetition counts up, as in client-go.
 const REPEAT_WINDOW: Duration = Duration::from_secs(600);
 
 /// An Event that was written: the moment in its name, and how often it has been seen.
@@ -82,13 +83,7 @@ impl Recorder {
     pub(super) async fn run(&self, mut events: mpsc::Receiver<Event>, stop: CancellationToken) {
         let mut writes = JoinSet::new();
         let mut busy = HashSet::new();
-        loop {
-            let event = tokio::select! {
-                biased;
-                event = events.recv() => event,
-                () = stop.cancelled(), if events.is_empty() => None,
-            };
-            let Some(event) = event else { break };
+        while let Some(event) = next(&mut events, &stop).await {
             while writes.len() >= IN_FLIGHT || busy.contains(&event.involved_object.uid) {
                 match writes.join_next().await {
                     Some(Ok(uid)) => busy.remove(&uid),

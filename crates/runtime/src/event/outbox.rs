@@ -6,11 +6,11 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use weir_api::FluxObject;
+use weir_api::{EVENT_PREFIX, FluxObject};
 
 use super::deliver::Delivery;
 use super::kubernetes::Recorder;
-use super::{Event, EventDraft, InvolvedObject, MAX_MESSAGE, METADATA_PREFIX, Severity};
+use super::{Event, EventDraft, InvolvedObject, MAX_MESSAGE, Severity};
 use crate::environment::hostname;
 use crate::metrics::{Destination, Lost, Metrics, Payload};
 
@@ -38,7 +38,7 @@ struct Source {
     instance: String,
 }
 
-/// Where the notification service is. At least one way is there; with both, HTTP stands in for gRPC.
+/// The ways to the notification service. At least one is there; with both, HTTP stands in for gRPC.
 #[derive(Debug, Clone)]
 pub struct Peer {
     /// Weir's gRPC API.
@@ -103,7 +103,7 @@ impl EventSink {
             resource_version: meta.resource_version.clone().unwrap_or_default(),
         };
         let annotations = meta.annotations.iter().flatten();
-        let copied = annotations.filter(|(key, _)| key.starts_with(METADATA_PREFIX));
+        let copied = annotations.filter(|(key, _)| key.starts_with(EVENT_PREFIX));
         let mut metadata: BTreeMap<_, _> = copied.map(|(key, value)| (key.clone(), value.clone())).collect();
         metadata.extend(draft.metadata);
         Event {
@@ -151,6 +151,15 @@ impl Outbox {
             }
         };
         tokio::join!(recorder.run(kubernetes, stop.clone()), to_peer);
+    }
+}
+
+/// Returns the next event of a queue; nothing at its end, or once `stop` is told and no event is left.
+pub(super) async fn next(events: &mut mpsc::Receiver<Event>, stop: &CancellationToken) -> Option<Event> {
+    tokio::select! {
+        biased;
+        event = events.recv() => event,
+        () = stop.cancelled(), if events.is_empty() => None,
     }
 }
 

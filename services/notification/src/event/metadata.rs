@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use weir_api::EVENT_PREFIX;
+
 use super::Event;
 
-/// Prefix of metadata that users put on their objects.
-pub const USER_PREFIX: &str = "event.toolkit.fluxcd.io/";
 /// Key of the pull or merge request that a comment belongs to.
 pub const CHANGE_REQUEST: &str = "change_request";
 /// Key of the commit that a user names himself.
@@ -30,7 +30,7 @@ pub fn clean(event: &mut Event) {
         let is_digest = key
             .strip_prefix(&own)
             .is_some_and(|rest| DROPPED.iter().any(|name| name.eq_ignore_ascii_case(rest)));
-        (key.starts_with(USER_PREFIX) || key.starts_with(&own)) && !is_digest
+        (key.starts_with(EVENT_PREFIX) || key.starts_with(&own)) && !is_digest
     });
 }
 
@@ -47,7 +47,7 @@ pub fn own<'a>(event: &'a Event, key: &str) -> Option<&'a str> {
 
 /// A value that the user put on the object, as received; an empty one counts as absent.
 pub fn user<'a>(event: &'a Event, key: &str) -> Option<&'a str> {
-    event.metadata.get(&format!("{USER_PREFIX}{key}")).map(String::as_str).filter(|value| !value.is_empty())
+    event.metadata.get(&format!("{EVENT_PREFIX}{key}")).map(String::as_str).filter(|value| !value.is_empty())
 }
 
 /// Returns true when the event means only that a commit's status may be updated.
@@ -82,7 +82,7 @@ pub fn combine(event: &Event, event_metadata: &BTreeMap<String, String>, summary
         text => vec![(SUMMARY.to_owned(), text.to_owned())],
     };
     let sources = [
-        ("involved object annotations", under(USER_PREFIX)),
+        ("involved object annotations", under(EVENT_PREFIX)),
         ("Alert object .spec.eventMetadata", from_alert),
         ("Alert object .spec.summary", summary),
         ("involved object controller metadata", under(&own)),
