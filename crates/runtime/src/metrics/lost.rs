@@ -1,6 +1,6 @@
 //! `weir_events_lost_total`: events that nobody will see.
 
-use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue, LabelValueEncoder};
+use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::registry::Registry;
@@ -23,15 +23,9 @@ impl Destination {
     }
 }
 
-impl EncodeLabelValue for Destination {
-    fn encode(&self, encoder: &mut LabelValueEncoder<'_>) -> std::fmt::Result {
-        self.name().encode(encoder)
-    }
-}
-
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Labels {
-    destination: Destination,
+    destination: &'static str,
 }
 
 /// Counts the events that did not arrive. Clones share it.
@@ -46,7 +40,7 @@ impl LostEvents {
 
     /// The counter of one destination.
     pub(crate) fn to(&self, destination: Destination) -> Lost {
-        let counter = self.0.get_or_create(&Labels { destination }).clone();
+        let counter = self.0.get_or_create(&Labels { destination: destination.name() }).clone();
         Lost { destination, counter }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use prometheus_client::collector::Collector;
-use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, MetricEncoder};
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
@@ -31,48 +31,20 @@ impl Queues {
     }
 }
 
-/// Objects that wait.
-struct Depths<'a>(&'a Queues);
-
-impl EncodeMetric for Depths<'_> {
-    fn encode(&self, mut encoder: MetricEncoder<'_>) -> Result<(), std::fmt::Error> {
-        for (name, queue) in &*self.0.0.lock() {
-            let depth = i64::try_from(queue.depth()).unwrap_or(i64::MAX);
-            ConstGauge::new(depth).encode(encoder.encode_family(&queue_labels(name))?)?;
-        }
-        Ok(())
-    }
-
-    fn metric_type(&self) -> MetricType {
-        MetricType::Gauge
-    }
-}
-
-/// Objects that have been queued since the start.
-struct Adds<'a>(&'a Queues);
-
-impl EncodeMetric for Adds<'_> {
-    fn encode(&self, mut encoder: MetricEncoder<'_>) -> Result<(), std::fmt::Error> {
-        for (name, queue) in &*self.0.0.lock() {
-            ConstCounter::new(queue.added()).encode(encoder.encode_family(&queue_labels(name))?)?;
-        }
-        Ok(())
-    }
-
-    fn metric_type(&self) -> MetricType {
-        MetricType::Counter
-    }
-}
-
 impl Collector for Queues {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
-        let (depth, adds) = ("Objects waiting to be reconciled", "Objects put into the queue");
-        Depths(self).encode(encoder.encode_descriptor(
-            "workqueue_depth",
-            depth,
-            None,
-            MetricType::Gauge,
-        )?)?;
-        Adds(self).encode(encoder.encode_descriptor("workqueue_adds", adds, None, MetricType::Counter)?)
+        let queues = self.0.lock();
+        let help = "Objects waiting to be reconciled";
+        let mut depths = encoder.encode_descriptor("workqueue_depth", help, None, MetricType::Gauge)?;
+        for (name, queue) in &*queues {
+            let depth = i64::try_from(queue.depth()).unwrap_or(i64::MAX);
+            ConstGauge::new(depth).encode(depths.encode_family(&queue_labels(name))?)?;
+        }
+        let help = "Objects put into the queue";
+        let mut adds = encoder.encode_descriptor("workqueue_adds", help, None, MetricType::Counter)?;
+        for (name, queue) in &*queues {
+            ConstCounter::new(queue.added()).encode(adds.encode_family(&queue_labels(name))?)?;
+        }
+        Ok(())
     }
 }

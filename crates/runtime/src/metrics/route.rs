@@ -1,7 +1,7 @@
 //! `weir_route_total`: how services reached each other. Where one way replaces another, this shows which one was taken.
 //! `weir_stream_open`: the streams over which that is told without a question.
 
-use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue, LabelValueEncoder};
+use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
@@ -57,27 +57,19 @@ impl Route {
     }
 }
 
-impl EncodeLabelValue for Payload {
-    fn encode(&self, encoder: &mut LabelValueEncoder<'_>) -> std::fmt::Result {
-        self.name().encode(encoder)
-    }
-}
-
-impl EncodeLabelValue for Route {
-    fn encode(&self, encoder: &mut LabelValueEncoder<'_>) -> std::fmt::Result {
-        self.name().encode(encoder)
-    }
-}
-
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Labels {
-    payload: Payload,
-    route: Route,
+    payload: &'static str,
+    route: &'static str,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct StreamLabels {
-    payload: Payload,
+    payload: &'static str,
+}
+
+fn labels(payload: Payload, route: Route) -> Labels {
+    Labels { payload: payload.name(), route: route.name() }
 }
 
 /// The metrics of all payloads.
@@ -99,7 +91,7 @@ impl RouteFamily {
     pub(super) fn of(&self, payload: Payload) -> RouteMetrics {
         for route in payload.routes() {
             // There from the start, so that the first is an increase and not the first point of a series.
-            self.taken.get_or_create(&Labels { payload, route }).inc_by(0);
+            self.taken.get_or_create(&labels(payload, route)).inc_by(0);
         }
         RouteMetrics { family: self.clone(), payload }
     }
@@ -115,11 +107,11 @@ pub struct RouteMetrics {
 impl RouteMetrics {
     /// Counts one that came the whole way.
     pub fn took(&self, route: Route) {
-        self.family.taken.get_or_create(&Labels { payload: self.payload, route }).inc();
+        self.family.taken.get_or_create(&labels(self.payload, route)).inc();
     }
 
     /// Shows if the stream is there that this comes over.
     pub fn streams(&self, is_open: bool) {
-        self.family.open.get_or_create(&StreamLabels { payload: self.payload }).set(is_open.into());
+        self.family.open.get_or_create(&StreamLabels { payload: self.payload.name() }).set(is_open.into());
     }
 }

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use parking_lot::Mutex;
 use prometheus_client::collector::Collector;
-use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, MetricEncoder};
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::gauge::ConstGauge;
 
@@ -35,39 +35,23 @@ impl Running {
     }
 
     /// Seconds that the longest run of each queue has taken so far.
-    fn longest(&self) -> Seconds {
+    fn longest(&self) -> Vec<(String, f64)> {
         self.seconds(|runs| runs.fold(0.0, f64::max))
     }
 
     /// Seconds that all runs of each queue have taken so far, together.
-    fn all(&self) -> Seconds {
+    fn all(&self) -> Vec<(String, f64)> {
         // The sum of nothing is -0.0, which `sum` would begin with.
         self.seconds(|runs| runs.fold(0.0, |all, run| all + run))
     }
 
-    fn seconds(&self, of: impl Fn(&mut dyn Iterator<Item = f64>) -> f64) -> Seconds {
+    fn seconds(&self, of: impl Fn(&mut dyn Iterator<Item = f64>) -> f64) -> Vec<(String, f64)> {
         let queues = self.0.lock();
         let figures = queues.iter().map(|(queue, runs)| {
             let mut seconds = runs.iter().map(|started| started.elapsed().as_secs_f64());
             (queue.clone(), of(&mut seconds))
         });
-        Seconds(figures.collect())
-    }
-}
-
-/// One figure a queue.
-struct Seconds(Vec<(String, f64)>);
-
-impl EncodeMetric for Seconds {
-    fn encode(&self, mut encoder: MetricEncoder<'_>) -> Result<(), std::fmt::Error> {
-        for (queue, seconds) in &self.0 {
-            ConstGauge::new(*seconds).encode(encoder.encode_family(&queue_labels(queue))?)?;
-        }
-        Ok(())
-    }
-
-    fn metric_type(&self) -> MetricType {
-        MetricType::Gauge
+        figures.collect()
     }
 }
 
@@ -78,7 +62,10 @@ impl Collector for Running {
             ("unfinished_work", "Time that all runs have taken so far, together", self.all()),
         ] {
             let name = format!("workqueue_{name}_seconds");
-            figures.encode(encoder.encode_descriptor(&name, help, None, MetricType::Gauge)?)?;
+            let mut family = encoder.encode_descriptor(&name, help, None, MetricType::Gauge)?;
+            for (queue, seconds) in figures {
+                ConstGauge::new(seconds).encode(family.encode_family(&queue_labels(&queue))?)?;
+            }
         }
         Ok(())
     }
@@ -98,8 +85,8 @@ mod tests {
         let (long, short) = (ago(300), ago(100));
         running.started("busy", long);
         running.started("busy", short);
-        let figures = |seconds: Seconds| -> Vec<f64> {
-            seconds.0.into_iter().map(|(_, figure)| figure.floor()).collect()
+        let figures = |all: Vec<(String, f64)>| -> Vec<f64> {
+            all.into_iter().map(|(_, seconds)| seconds.floor()).collect()
         };
         assert_eq!(figures(running.longest()), [300.0, 0.0]);
         assert_eq!(figures(running.all()), [400.0, 0.0]);
@@ -107,6 +94,6 @@ mod tests {
         assert_eq!(figures(running.longest()), [100.0, 0.0]);
         assert_eq!(figures(running.all()), [100.0, 0.0]);
         // Dashboards that divide by it would show -0.
-        assert!(running.all().0.iter().all(|(_, figure)| figure.is_sign_positive()));
+        assert!(running.all().iter().all(|(_, seconds)| seconds.is_sign_positive()));
     }
 }
