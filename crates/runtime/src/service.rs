@@ -19,7 +19,7 @@ use tokio_util::task::TaskTracker;
 
 pub use self::error::ServiceError;
 pub use self::listen::bind;
-use self::listen::{listen, serve_grpc};
+use self::listen::{listen, serve_grpc, serve_http};
 pub use self::main::{
     Program, cancel_at_signal, forbid_core_dumps, install_crypto, service_main, tokio_runtime,
 };
@@ -37,7 +37,7 @@ use crate::metrics::Metrics;
 use crate::probe::{self, Readiness};
 use crate::queue::Queue;
 
-/// How long what is not a reconcile (servers, deliveries) may take to end at a stop.
+/// Time that servers and deliveries have to end at a stop.
 const STOP_DEADLINE: Duration = Duration::from_secs(15);
 
 type Start = Box<dyn FnOnce(CancellationToken) -> BoxFuture<'static, ()> + Send>;
@@ -235,7 +235,7 @@ impl Service {
         &self.env
     }
 
-    /// Where events go.
+    /// The sink of events.
     pub fn events(&self) -> EventSink {
         self.events.clone()
     }
@@ -310,14 +310,7 @@ impl Service {
             (&self.args.health_addr, probe::probes(self.readiness.clone())),
         ];
         for (addr, router) in routers {
-            if let Some(listener) = listen("metrics and probes", addr).await? {
-                let stop = stop.clone();
-                self.tasks.spawn(async move {
-                    if let Err(error) = probe::serve(listener, router, stop).await {
-                        tracing::error!(%error, "probe server ended");
-                    }
-                });
-            }
+            serve_http(addr, router, &self.tasks, stop.clone()).await?;
         }
         Ok(())
     }
@@ -355,7 +348,7 @@ async fn lead(
     Err(ServiceError::LeaseLost(election.lease))
 }
 
-/// Where the flags say that the notification service is.
+/// Returns the ways to the notification service that the flags name.
 fn peer_of(args: &EventsArgs, peers: &Peers) -> Result<Option<Peer>, ServiceError> {
     let EventsArgs { events_addr, events_grpc_addr } = args;
     let mut peer = Peer { grpc: None, http: None };

@@ -1,6 +1,7 @@
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 
+use axum::Router;
 use socket2::{Domain, Socket, Type};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -10,6 +11,7 @@ use super::ServiceError;
 use crate::args::{DEFAULT_GRPC_ADDR, RuntimeArgs, listen_addr};
 use crate::certificate::{Certificate, Protocol, TlsFiles};
 use crate::grpc::GrpcServer;
+use crate::probe;
 
 /// Connections that wait to be accepted; as many as the standard library lets wait.
 const BACKLOG: i32 = 128;
@@ -46,6 +48,23 @@ pub(super) async fn listen(what: &'static str, addr: &str) -> Result<Option<TcpL
     let listener = bind(addr).map_err(|source| ServiceError::Listen { what, addr, source })?;
     tracing::info!(logger = "setup", what, addr = %listener.local_addr().unwrap_or(addr), "listening");
     Ok(Some(listener))
+}
+
+/// Serves metrics or probes at an address until `stop`.
+pub(super) async fn serve_http(
+    addr: &str,
+    router: Router,
+    tasks: &TaskTracker,
+    stop: CancellationToken,
+) -> Result<(), ServiceError> {
+    if let Some(listener) = listen("metrics and probes", addr).await? {
+        tasks.spawn(async move {
+            if let Err(error) = probe::serve(listener, router, stop).await {
+                tracing::error!(%error, "probe server ended");
+            }
+        });
+    }
+    Ok(())
 }
 
 /// Serves gRPC at its address until `stop`.

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::error::stopped_is_ok;
-use super::{RuntimeArgs, STOP_DEADLINE, ServiceError, listen, serve_grpc};
+use super::{RuntimeArgs, STOP_DEADLINE, ServiceError, serve_grpc, serve_http};
 use crate::environment::Environment;
 use crate::grpc::{Authorizer, GrpcServer, StatusRegistry};
 use crate::issuer;
@@ -73,14 +73,7 @@ pub async fn run_together(
     let readiness = Readiness::default();
     let probes = probe::probes(readiness.clone()).merge(probe::metrics(env.metrics.clone()));
     for addr in [&args.metrics_addr, &args.health_addr] {
-        if let Some(listener) = listen("metrics and probes", addr).await? {
-            let (probes, stop) = (probes.clone(), stop.clone());
-            tasks.spawn(async move {
-                if let Err(error) = probe::serve(listener, probes, stop).await {
-                    tracing::error!(%error, "probe server ended");
-                }
-            });
-        }
+        serve_http(addr, probes.clone(), &tasks, stop.clone()).await?;
     }
     let serve = async {
         if stop.run_until_cancelled(shared.registered()).await.is_none() {
