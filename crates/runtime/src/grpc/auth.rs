@@ -19,7 +19,7 @@ use super::token::{AUDIENCE, audiences};
 use crate::cache::ObjectKey;
 use crate::client;
 
-/// How long an answer of the API server is used again: the time by which a revoked right may outlive its revocation.
+/// Time for which an answer of the API server is used again: a revoked right may outlive its revocation by it.
 const REMEMBERED: Duration = Duration::from_secs(30);
 
 /// Answers remembered; callers are few, the objects of their requests may be many.
@@ -98,7 +98,6 @@ pub struct Authorizer {
     inner: Arc<Inner>,
 }
 
-#[derive(Clone)]
 struct Inner {
     client: kube::Client,
     peers: Peers,
@@ -111,19 +110,15 @@ struct Inner {
 impl Authorizer {
     /// Makes an authorizer that asks the API server.
     pub fn new(client: kube::Client, peers: Peers) -> Self {
-        let identities = Cache::builder().max_capacity(CAPACITY).time_to_live(REMEMBERED).build();
-        let decisions = Cache::builder().max_capacity(CAPACITY).time_to_live(REMEMBERED).build();
-        let reviews = Arc::new(Semaphore::new(REVIEWS_AT_ONCE));
-        Self { inner: Arc::new(Inner { client, peers, identities, decisions, reviews }) }
+        Self::remembering(client, peers, REMEMBERED)
     }
 
-    /// The same authorizer, which asks again after `span` instead of 30 s.
-    #[must_use]
-    pub fn remembering(self, span: Duration) -> Self {
-        let mut inner = Inner::clone(&self.inner);
-        inner.identities = Cache::builder().max_capacity(CAPACITY).time_to_live(span).build();
-        inner.decisions = Cache::builder().max_capacity(CAPACITY).time_to_live(span).build();
-        Self { inner: Arc::new(inner) }
+    /// As [`Authorizer::new`], with answers that hold for `span` instead of 30 s.
+    pub fn remembering(client: kube::Client, peers: Peers, span: Duration) -> Self {
+        let identities = Cache::builder().max_capacity(CAPACITY).time_to_live(span).build();
+        let decisions = Cache::builder().max_capacity(CAPACITY).time_to_live(span).build();
+        let reviews = Arc::new(Semaphore::new(REVIEWS_AT_ONCE));
+        Self { inner: Arc::new(Inner { client, peers, identities, decisions, reviews }) }
     }
 
     /// Lets the caller through if its token is valid and its RBAC allows the access.

@@ -229,7 +229,7 @@ async fn a_watch_ends_when_its_rights_do() {
     let scope = weir_runtime::cache::Scope { namespace: Some(namespace.clone()), labels: String::new() };
     let receivers = env.caches.get::<weir_api::Receiver>(&env.client, scope, &env.shutdown).await.unwrap();
     registry.add(receivers);
-    let authorizer = Authorizer::new(env.client.clone(), env.peers.clone()).remembering(often);
+    let authorizer = Authorizer::remembering(env.client.clone(), env.peers.clone(), often);
     let mut server = GrpcServer::default();
     server.add(registry.into_service(authorizer, env.shutdown.clone()));
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
