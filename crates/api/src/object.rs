@@ -42,7 +42,7 @@ pub trait FluxObject:
     fn set_last_handled_reconcile_at(&mut self, token: &str);
     /// Returns true when the user suspended the object.
     fn is_suspended(&self) -> bool;
-    /// How often the object is reconciled, if it says so.
+    /// Pause between two reconciliations, if the object says so.
     fn interval(&self) -> Option<Duration>;
     /// Returns the revision of the object, for people: that of an artifact, the applied one, the selected tag.
     fn revision(&self) -> Option<&str>;

@@ -3,7 +3,7 @@
 //! Matching walks the value once and keeps the set of places in the pattern that may be reached, so that it takes
 //! pattern times value steps whatever the pattern.
 
-/// How much of a value to match.
+/// The part of a value to match.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reach {
     Shortest,
@@ -57,7 +57,7 @@ impl Pattern {
         reached(&tokens, ends, reach)
     }
 
-    /// Where the suffix that matches begins, never at the value's end.
+    /// The begin of the suffix that matches, never at the value's end.
     pub(crate) fn suffix(&self, value: &str, reach: Reach) -> Option<usize> {
         let tokens: Vec<&Token> = self.0.iter().rev().collect();
         reached(&tokens, value.char_indices().rev(), reach)

@@ -46,7 +46,7 @@ impl Operator {
         self == Self::Default
     }
 
-    /// How much work it is to apply the operator, in bytes copied or compared.
+    /// The work of applying the operator, in bytes copied or compared.
     pub(crate) fn steps(self, value: &str, pattern: &str) -> usize {
         match self {
             Self::TrimShortestPrefix

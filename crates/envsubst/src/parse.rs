@@ -6,7 +6,7 @@ use crate::operator::Operator;
 /// Bytes of one text. A single resource cannot be larger in the cluster (etcd takes 1.5 MiB); CRDs come close.
 pub const MAX_TEMPLATE: usize = 8 * 1024 * 1024;
 
-/// How deep expressions may stand in each other; bounds the stack, and nobody reads more than three.
+/// Depth to which expressions may stand in each other; bounds the stack, and nobody reads more than three.
 pub const MAX_DEPTH: usize = 32;
 
 /// A piece of a text.

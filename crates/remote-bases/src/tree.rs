@@ -77,7 +77,7 @@ impl CommitTree {
         reader.read(id).map_err(|error| broken(path, error))
     }
 
-    /// Where a path leads when links are followed, and what is there.
+    /// Follows links. Returns the place that a path leads to, and what is there.
     fn follow(&self, operation: &'static str, path: &RelPath) -> Result<(RelPath, Entry), FsError> {
         let escapes =
             || FsError::Escapes { operation, path: path.to_string(), root: RelPath::root().to_string() };

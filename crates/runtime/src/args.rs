@@ -43,7 +43,7 @@ pub enum ArgsError {
 /// Default address of the gRPC server.
 pub const DEFAULT_GRPC_ADDR: &str = ":9393";
 
-/// Where the Deployments mount the token for other services.
+/// The place at which the Deployments mount the token for other services.
 pub const DEFAULT_PEER_TOKEN_FILE: &str = "/var/run/secrets/weir/token";
 
 /// Flags of every service.
@@ -168,7 +168,7 @@ impl RuntimeArgs {
     }
 }
 
-/// Where a service's events go; every service but notification has these.
+/// Destination of a service's events; every service but notification has these flags.
 #[derive(Args, Debug, Clone, Default)]
 pub struct EventsArgs {
     /// URL of a notification service that takes Flux's event POSTs; empty sends events to Kubernetes only.

@@ -36,7 +36,7 @@ use crate::event::EventDraft;
 use crate::log;
 use crate::queue::{Cause, Queue, Ticket};
 
-/// How long runs in flight may take to end once the service stops; Pods are killed 60 s after the signal.
+/// Time that runs in flight have to end once the service stops; Pods are killed 60 s after the signal.
 const STOP_DEADLINE: Duration = Duration::from_secs(20);
 
 /// The reconciler of one kind. It reads as four calls: it observes, decides, acts, and returns the result to report;

@@ -66,7 +66,7 @@ fn kube_config() -> Result<kube::Config, EnvironmentError> {
 /// The surroundings of a service.
 #[derive(Clone)]
 pub struct Environment {
-    /// How to reach the cluster.
+    /// The way to the cluster.
     pub kube_config: kube::Config,
     /// A client made of it.
     pub client: kube::Client,
@@ -74,7 +74,7 @@ pub struct Environment {
     pub shutdown: CancellationToken,
     /// Namespace the service runs in.
     pub runtime_namespace: String,
-    /// How other services are called over gRPC.
+    /// The way in which other services are called over gRPC.
     pub peers: Peers,
     /// Watch caches, shared by all services of the process.
     pub caches: CachePool,

@@ -18,7 +18,7 @@ pub fn hit(point: &str) {
     std::process::abort();
 }
 
-/// How often the wanted point has been met, this time included.
+/// Number of times that the wanted point has been met, this one included.
 #[cfg(debug_assertions)]
 fn times_met() -> u32 {
     use std::sync::atomic::{AtomicU32, Ordering};

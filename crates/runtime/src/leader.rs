@@ -25,7 +25,7 @@ pub struct Election {
     pub identity: String,
     /// Time that a Lease stays valid without renewal.
     pub duration: Duration,
-    /// How long renewal is tried before leadership is given up.
+    /// Time for which renewal is tried before leadership is given up.
     pub renew_deadline: Duration,
     /// Pause between two tries.
     pub retry_period: Duration,

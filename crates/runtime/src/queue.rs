@@ -100,7 +100,7 @@ pub struct Ticket {
     pub causes: Vec<Cause>,
     /// Cancelled when the run is superseded.
     pub cancel: CancellationToken,
-    /// How long it stood in the queue.
+    /// Time that it stood in the queue.
     pub waited: Duration,
     /// When the object's timer, which this run replaces, would have been due.
     pub due: Option<Instant>,

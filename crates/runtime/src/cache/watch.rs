@@ -16,7 +16,7 @@ use crate::metrics::KindMetrics;
 /// request, and needs no right to read CRDs.
 const LOOK_AGAIN: Duration = Duration::from_secs(3);
 
-/// Which objects of a kind a cache holds.
+/// The objects of a kind that a cache holds.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Scope {
     /// One namespace, or all of them.
@@ -33,7 +33,7 @@ pub enum WatchError {
     NotSynced {
         /// Kind that was to be watched.
         kind: String,
-        /// How long was waited.
+        /// Time that was waited.
         seconds: u64,
     },
     /// The process was stopped before the first list was complete.

@@ -25,10 +25,10 @@ use crate::metrics::ControllerMetrics;
 /// Pause before a write is tried again that lost against another writer, doubled each time; the watch brings that write
 /// within this time (SRC-REC-11).
 const CONFLICT_PAUSE: Duration = Duration::from_millis(100);
-/// How often that is done before the run is made again instead.
+/// Number of tries before the run is made again instead.
 const CONFLICTS: u32 = 5;
 
-/// How long a result waits for an API server that is away: longer than it takes to restart one. The worker waits with it,
+/// Time for which a result waits for an API server that is away: longer than it takes to restart one. The worker waits with it,
 /// since no other result could be written either.
 const AWAY_PATIENCE: Duration = Duration::from_secs(60);
 /// Pause between the tries.

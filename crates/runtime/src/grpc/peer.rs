@@ -24,7 +24,7 @@ const KEEPALIVE: Duration = Duration::from_secs(15);
 /// A lazy, reconnecting channel to another service; its calls carry the token of this process.
 pub type PeerChannel = InterceptedService<Channel, Token>;
 
-/// How this process calls other services: which token they are shown, and whose certificates are trusted.
+/// The way in which this process calls other services: the token that they are shown, and the authorities that it trusts.
 #[derive(Clone, Debug)]
 pub struct Peers {
     token: PeerToken,

@@ -21,7 +21,7 @@ use super::MAX_CONCURRENT_STREAMS;
 use super::connection::{Connection, accepted};
 use crate::certificate::Certificate;
 
-/// How often an idle connection is checked, so that clients that vanished free their streams.
+/// Pause between two checks of an idle connection, so that clients that vanished free their streams.
 const KEEPALIVE: Duration = Duration::from_secs(30);
 
 /// Time that a client has to agree upon TLS.

@@ -19,7 +19,7 @@ use tonic::{Request, Status};
 /// can do nothing with it in the cluster.
 pub const AUDIENCE: &str = "weir";
 
-/// How long a token read from a file is used before the file is read again; kubelet renews at 80 % of an hour.
+/// Time for which a token is used before its file is read again; kubelet renews at 80 % of an hour.
 const TOKEN_AGE: Duration = Duration::from_secs(60);
 
 /// Largest token file in bytes; tokens of ServiceAccounts have one or two KiB.

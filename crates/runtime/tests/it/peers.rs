@@ -1,4 +1,4 @@
-//! Which tokens travel between services, and which ones open a service.
+//! The tokens that travel between services, and those that open a service.
 
 use std::sync::Arc;
 

@@ -47,7 +47,7 @@ struct Deletion {
     at: Instant,
 }
 
-/// How far a reader has come: everything up to here has been sent to it.
+/// The place that a reader has come to: everything up to here has been sent to it.
 #[derive(Debug)]
 pub(super) struct Bookmark(Arc<AtomicU64>);
 

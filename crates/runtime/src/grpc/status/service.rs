@@ -84,7 +84,7 @@ impl StatusService {
         Ok(ListResponse { objects, resource_version: version.to_string(), next_page_token: String::new() })
     }
 
-    /// Where a page begins: the version of the list, and the last object of the page before.
+    /// The begin of a page: the version of the list, and the last object of the page before.
     fn beginning(&self, token: &str) -> Result<(super::Version, Option<ObjectKey>), Status> {
         let journal = self.registry.journal.lock();
         if token.is_empty() {

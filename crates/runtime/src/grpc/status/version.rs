@@ -1,4 +1,4 @@
-//! Where a client stands, in words that it hands back: positions count in the process that gave them only.
+//! The place of a client in the stream, as text that it hands back: positions count in the process that gave them only.
 
 use std::fmt;
 use std::str::FromStr;
@@ -37,10 +37,10 @@ impl FromStr for Version {
     }
 }
 
-/// Where the next page of a list begins.
+/// The begin of the next page of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PageToken {
-    /// Where the list began.
+    /// The begin of the list.
     pub version: Version,
     /// Last object of the page before.
     pub after: ObjectKey,
