@@ -20,6 +20,7 @@ pub use self::process::Maker;
 use self::process::{Ports, ServiceProcess};
 pub use self::routes::{Payload, Routes};
 use crate::installation::{Installation, NAMESPACE, SERVICES};
+use crate::kind::api_version;
 use crate::weir_process::crds;
 
 /// Services that answer start before those that ask, since a way that is not there is tried again some seconds later only.
@@ -205,8 +206,8 @@ impl FiveProcesses {
     ///
     /// # Errors
     /// When the kind is not served.
-    pub async fn api(&self, api_version: &str, kind: &str) -> Result<Api<DynamicObject>> {
-        Ok(self.plane.api(api_version, kind, NAMESPACE).await?)
+    pub async fn api(&self, kind: &str) -> Result<Api<DynamicObject>> {
+        Ok(self.plane.api(api_version(kind), kind, NAMESPACE).await?)
     }
 }
 

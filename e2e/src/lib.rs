@@ -12,6 +12,7 @@ mod chart;
 pub mod demo;
 mod five_processes;
 mod installation;
+mod kind;
 pub mod pods;
 mod ready;
 mod status;

@@ -4,6 +4,7 @@ use kube::api::DynamicObject;
 use serde_json::json;
 use weir_testkit::{ControlPlane, GitServer, Registry, WebhookSink};
 
+use crate::kind::api_version;
 use crate::weir_process::crds;
 use crate::{Amazon, WeirOptions, WeirProcess};
 
@@ -74,25 +75,12 @@ impl World {
         Ok(())
     }
 
-    /// Objects of a toolkit kind or of one that the scenarios use, in its newest version.
+    /// Objects of a kind in its newest version.
     ///
     /// # Errors
     /// When the kind is not served.
     pub async fn api(&self, kind: &str, namespace: &str) -> Result<Api<DynamicObject>> {
-        let api_version = match kind {
-            "GitRepository" | "OCIRepository" => "source.toolkit.fluxcd.io/v1",
-            "Kustomization" => "kustomize.toolkit.fluxcd.io/v1",
-            "ImageRepository" | "ImagePolicy" | "ImageUpdateAutomation" => "image.toolkit.fluxcd.io/v1",
-            "Receiver" => "notification.toolkit.fluxcd.io/v1",
-            "Alert" | "Provider" => "notification.toolkit.fluxcd.io/v1beta3",
-            "Deployment" | "ReplicaSet" => "apps/v1",
-            "HorizontalPodAutoscaler" => "autoscaling/v2",
-            "PodDisruptionBudget" => "policy/v1",
-            "CronJob" => "batch/v1",
-            "Ingress" => "networking.k8s.io/v1",
-            _ => "v1",
-        };
-        Ok(self.plane.api(api_version, kind, namespace).await?)
+        Ok(self.plane.api(api_version(kind), kind, namespace).await?)
     }
 
     /// Makes a Secret of text values.

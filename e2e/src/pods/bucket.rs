@@ -35,7 +35,7 @@ pub(super) async fn is_applied(fleet: &Fleet<'_>) -> Result<()> {
     let files =
         [(SOURCE_FILE, fleet.weir(&source).await?), (KUSTOMIZATION_FILE, fleet.weir(KUSTOMIZATION).await?)];
     fleet.push("Add a bucket", &files.each_ref().map(|(path, text)| (*path, text.as_str()))).await?;
-    let maps = world.api("v1", "ConfigMap", "prod").await?;
+    let maps = world.api("ConfigMap", "prod").await?;
     let greets = |greeting: &'static str| {
         move |map: Option<&DynamicObject>| {
             map.is_some_and(|map| text(&map.data, "/data/greeting").is_ok_and(|it| it == greeting))

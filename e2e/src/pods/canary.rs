@@ -32,8 +32,7 @@ pub(super) async fn is_left_alone(fleet: &Fleet<'_>) -> Result<()> {
     let flagger = Flagger::new(fleet).await?;
     flagger.initialize().await?;
     flagger.tell("True").await?;
-    let kustomizations =
-        fleet.world.api("kustomize.toolkit.fluxcd.io/v1", "Kustomization", NAMESPACE).await?;
+    let kustomizations = fleet.world.api("Kustomization", NAMESPACE).await?;
     wait_ready(&kustomizations, "canary", DEADLINE).await?;
     flagger.untouched_by_a_run(0).await?;
 
@@ -77,13 +76,13 @@ struct Flagger<'a> {
 
 impl<'a> Flagger<'a> {
     async fn new(fleet: &'a Fleet<'a>) -> Result<Self> {
-        let api = async |version, kind| {
-            let is_served = async || fleet.world.api(version, kind, "default").await.ok();
+        let api = async |kind| {
+            let is_served = async || fleet.world.api(kind, "default").await.ok();
             weir_testkit::eventually(&format!("{kind} to be served"), DEADLINE, is_served).await
         };
-        let canaries = api("flagger.app/v1beta1", "Canary").await?;
+        let canaries = api("Canary").await?;
         wait_for(&canaries, TARGET, "to be applied", DEADLINE, |object| object.is_some()).await?;
-        Ok(Self { fleet, deployments: api("apps/v1", "Deployment").await?, canaries })
+        Ok(Self { fleet, deployments: api("Deployment").await?, canaries })
     }
 
     /// Copies the application, labels of its owner left out, and stops the Pods of the original.

@@ -51,7 +51,7 @@ impl<'a> Charts<'a> {
             (CHART_FILE, self.fleet.weir(CHART).await?),
         ];
         self.fleet.push("Add a chart", &files.each_ref().map(|(path, text)| (*path, text.as_str()))).await?;
-        let charts = self.fleet.world.api("source.toolkit.fluxcd.io/v1", "HelmChart", NAMESPACE).await?;
+        let charts = self.fleet.world.api("HelmChart", NAMESPACE).await?;
         wait_ready(&charts, "web", DEADLINE).await?;
         self.fleet.printed("get sources chart", &["pulled 'web' chart with version '1.0.0'"]).await?;
         self.publish(&["1.0.0", "1.1.0"])?;
@@ -75,7 +75,7 @@ impl<'a> Charts<'a> {
         self.shows("1.2.0").await?;
         self.fleet.printed("get helmreleases", &["web", "web@1.2.0"]).await?;
         self.fleet.remove("Remove the release", &[RELEASE_FILE]).await?;
-        wait_gone(&world.api("v1", "ConfigMap", "prod").await?, "web", DEADLINE).await?;
+        wait_gone(&world.api("ConfigMap", "prod").await?, "web", DEADLINE).await?;
         Ok(())
     }
 
@@ -102,7 +102,7 @@ impl<'a> Charts<'a> {
 
     /// Waits for the object of the release of this version, whose package must have come from the repository.
     async fn shows(&self, version: &str) -> Result<()> {
-        let maps = self.fleet.world.api("v1", "ConfigMap", "prod").await?;
+        let maps = self.fleet.world.api("ConfigMap", "prod").await?;
         let shows = |map: Option<&DynamicObject>| {
             map.is_some_and(|map| text(&map.data, "/data/version").is_ok_and(|it| it == version))
         };

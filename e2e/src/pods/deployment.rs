@@ -92,10 +92,10 @@ impl Deployment {
         for deployment in earlier.iter().chain([self]) {
             deployment.kubectl(world, &["delete", "--timeout=120s", "--ignore-not-found"]).await?;
         }
-        wait_gone(&world.api("v1", "Namespace", "").await?, NAMESPACE, DEADLINE).await?;
+        wait_gone(&world.api("Namespace", "").await?, NAMESPACE, DEADLINE).await?;
         nothing_is_left(world).await?;
         // The application was pruned when its Kustomization went.
-        let deployments = world.api("apps/v1", "Deployment", "default").await?;
+        let deployments = world.api("Deployment", "default").await?;
         ensure!(deployments.get_opt("app").await?.is_none(), "the application is left behind");
         Ok(())
     }
@@ -108,13 +108,9 @@ impl Deployment {
 
 /// Fails if anything of an installation is left in a cluster, besides its namespace.
 pub(super) async fn nothing_is_left(world: &World) -> Result<()> {
-    for (api_version, kind) in [
-        ("apiextensions.k8s.io/v1", "CustomResourceDefinition"),
-        ("rbac.authorization.k8s.io/v1", "ClusterRole"),
-        ("rbac.authorization.k8s.io/v1", "ClusterRoleBinding"),
-    ] {
+    for kind in ["CustomResourceDefinition", "ClusterRole", "ClusterRoleBinding"] {
         let of_weir = ListParams::default().labels("app.kubernetes.io/part-of=flux");
-        let left = world.api(api_version, kind, "").await?.list(&of_weir).await?.items;
+        let left = world.api(kind, "").await?.list(&of_weir).await?.items;
         let names: Vec<_> = left.iter().filter_map(|object| object.metadata.name.as_deref()).collect();
         ensure!(names.is_empty(), "{kind} left behind: {names:?}");
     }

@@ -20,12 +20,12 @@ pub(super) async fn dies(world: &World) -> Result<()> {
 
     let leader = leader(world).await?;
     let apply = LongApply::begin(world, "many").await?;
-    let pods = world.api("v1", "Pod", NAMESPACE).await?;
+    let pods = world.api("Pod", NAMESPACE).await?;
     pods.delete(&leader, &DeleteParams::default().grace_period(0)).await?;
     let death = Instant::now();
     let count = apply.count().await?;
 
-    let leases = world.api("coordination.k8s.io/v1", "Lease", NAMESPACE).await?;
+    let leases = world.api("Lease", NAMESPACE).await?;
     let is_other = |lease: Option<&DynamicObject>| {
         let holder = lease.and_then(|lease| text(&lease.data, "/spec/holderIdentity").ok());
         holder.is_some_and(|holder| !holder.is_empty() && !holder.starts_with(&leader))
@@ -44,7 +44,7 @@ pub(super) async fn dies(world: &World) -> Result<()> {
 
 /// The name of the Pod that leads: the lease's holder is the Pod's name and a unique id.
 async fn leader(world: &World) -> Result<String> {
-    let leases = world.api("coordination.k8s.io/v1", "Lease", NAMESPACE).await?;
+    let leases = world.api("Lease", NAMESPACE).await?;
     let lease = leases.get(&lease_name()).await?;
     let holder = text(&lease.data, "/spec/holderIdentity")?;
     let pods = world.pods(NAMESPACE, SERVICE).await?;

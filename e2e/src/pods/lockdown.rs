@@ -17,7 +17,6 @@ use crate::NAMESPACE;
 
 /// Beside the NetworkPolicies, which the overlay has.
 const COMPONENTS: [&str; 2] = ["multi-tenancy", "persistent-storage"];
-const KUSTOMIZE: &str = "kustomize.toolkit.fluxcd.io/v1";
 /// Name of the volume, and of the account's binding.
 const NAME: &str = "lockdown";
 
@@ -80,7 +79,7 @@ async fn prepare(world: &World, folder: &Folder) -> Result<()> {
 
 /// A new Pod of the source service finds what the one before has stored.
 async fn artifacts_outlive_the_pod(world: &World) -> Result<()> {
-    let sources = world.api("source.toolkit.fluxcd.io/v1", "GitRepository", NAMESPACE).await?;
+    let sources = world.api("GitRepository", NAMESPACE).await?;
     let stored = async || -> Result<String> {
         let source = sources.get("app").await?;
         Ok(text(&source.data, "/status/artifact/lastUpdateTime")?.to_owned())
@@ -100,11 +99,11 @@ async fn artifacts_outlive_the_pod(world: &World) -> Result<()> {
 
 /// A Kustomization of another namespace may not use the source.
 async fn others_sources_are_out_of_reach(world: &World) -> Result<()> {
-    let kustomization = json!({"apiVersion": KUSTOMIZE, "kind": "Kustomization", "metadata": {"name": "foreign"},
+    let kustomization = json!({"apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": "Kustomization", "metadata": {"name": "foreign"},
         "spec": {"interval": "1h", "prune": true,
             "sourceRef": {"kind": "GitRepository", "name": "app", "namespace": NAMESPACE}}});
     world.plane().apply("default", kustomization).await?;
-    let api = world.api(KUSTOMIZE, "Kustomization", "default").await?;
+    let api = world.api("Kustomization", "default").await?;
     wait_condition(&api, "foreign", "Ready", "False", Some("AccessDenied"), DEADLINE).await?;
     api.delete("foreign", &Default::default()).await?;
     Ok(())
@@ -123,7 +122,7 @@ async fn policies_hold(world: &World) -> Result<()> {
             "containers": [{"name": "app", "image": image, "securityContext":
                 {"allowPrivilegeEscalation": false, "capabilities": {"drop": ["ALL"]}}}]}});
     world.plane().apply(NAMESPACE, neighbour).await?;
-    let pods = world.api("v1", "Pod", NAMESPACE).await?;
+    let pods = world.api("Pod", NAMESPACE).await?;
     wait_condition(&pods, NEIGHBOUR, "Ready", "True", None, DEADLINE).await?;
     for (service, port, is_open) in PORTS {
         let page = format!("{}:{port}/", world.pod_address(service).await?);

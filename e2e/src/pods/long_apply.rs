@@ -34,9 +34,9 @@ impl<'a> LongApply<'a> {
         }
         let repo = world.git.repo("fleet")?;
         let commit = repo.commit("main", "Add many objects", &[("many.yaml", &objects)])?;
-        let sources = world.api("source.toolkit.fluxcd.io/v1", "GitRepository", NAMESPACE).await?;
+        let sources = world.api("GitRepository", NAMESPACE).await?;
         touch_requested_at(&sources, "app").await?;
-        let config_maps = world.api("v1", "ConfigMap", "default").await?;
+        let config_maps = world.api("ConfigMap", "default").await?;
         let first = format!("{name}-0");
         wait_for(&config_maps, &first, "the first object", DEADLINE, |object| object.is_some()).await?;
         Ok(Self { world, name, revision: format!("main@sha1:{commit}"), config_maps })
@@ -55,8 +55,7 @@ impl<'a> LongApply<'a> {
                 text(&it.data, "/status/lastAppliedRevision").is_ok_and(|it| it == self.revision)
             })
         };
-        let kustomizations =
-            self.world.api("kustomize.toolkit.fluxcd.io/v1", "Kustomization", NAMESPACE).await?;
+        let kustomizations = self.world.api("Kustomization", NAMESPACE).await?;
         wait_for(&kustomizations, "app", &self.revision, DEADLINE, is_applied).await?;
         let all = self.count().await?;
         ensure!(all == OBJECTS, "{all} of {OBJECTS} objects are there");

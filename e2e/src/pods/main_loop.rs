@@ -51,16 +51,11 @@ impl<'a> MainLoop<'a> {
     /// Image to Git to the cluster: the new version serves, and the Pod of the old one is gone.
     pub(super) async fn release(&self, version: &str) -> Result<()> {
         for kind in ["ImagePolicy", "ImageUpdateAutomation"] {
-            wait_ready(
-                &self.world.api("image.toolkit.fluxcd.io/v1", kind, NAMESPACE).await?,
-                "app",
-                DEADLINE,
-            )
-            .await?;
+            wait_ready(&self.world.api(kind, NAMESPACE).await?, "app", DEADLINE).await?;
         }
         let before = self.repo.head("main")?;
         self.push(version).await?;
-        let images = self.world.api("image.toolkit.fluxcd.io/v1", "ImageRepository", NAMESPACE).await?;
+        let images = self.world.api("ImageRepository", NAMESPACE).await?;
         touch_requested_at(&images, "app").await?;
         self.wait_for_version(version).await?;
         let log = self.repo.log("main")?;
@@ -71,7 +66,7 @@ impl<'a> MainLoop<'a> {
 
     /// A commit that removes a manifest, of which only a webhook tells: the object is pruned.
     pub(super) async fn push_by_webhook(&self) -> Result<()> {
-        let receivers = self.world.api("notification.toolkit.fluxcd.io/v1", "Receiver", NAMESPACE).await?;
+        let receivers = self.world.api("Receiver", NAMESPACE).await?;
         let receiver = wait_ready(&receivers, "push", DEADLINE).await?;
         let path = text(&receiver.data, "/status/webhookPath")?;
         let commit =
@@ -80,7 +75,7 @@ impl<'a> MainLoop<'a> {
         let client = reqwest::Client::builder().no_proxy().build()?;
         let answer = client.post(format!("http://{address}:9292{path}")).body("{}").send().await?;
         ensure!(answer.status().is_success(), "the webhook was answered with {}", answer.status());
-        wait_gone(&self.world.api("v1", "ConfigMap", "default").await?, "settings", DEADLINE).await?;
+        wait_gone(&self.world.api("ConfigMap", "default").await?, "settings", DEADLINE).await?;
         self.wait_until_told(&commit).await
     }
 
@@ -94,7 +89,7 @@ impl<'a> MainLoop<'a> {
         let image = format!("{}/app:{tag}", self.places.registry);
         let is_rolled_out =
             |object: Option<&DynamicObject>| object.is_some_and(|it| is_rolled_out(it, &image));
-        let deployments = self.world.api("apps/v1", "Deployment", "default").await?;
+        let deployments = self.world.api("Deployment", "default").await?;
         wait_for(&deployments, "app", &image, DEADLINE, is_rolled_out).await?;
         let pods = self.world.pods("default", "app").await?;
         let [pod] = pods.as_slice() else { anyhow::bail!("{} Pods of the application", pods.len()) };

@@ -31,7 +31,7 @@ pub(super) async fn secrets_are_decrypted(fleet: &Fleet<'_>) -> Result<()> {
     let (secret, kustomization) = (data("cases/secret.yaml")?, fleet.weir(ENCRYPTED).await?);
     let files = [("encrypted/secret.yaml", &*secret), ("clusters/prod/encrypted.yaml", &*kustomization)];
     fleet.push("Add an encrypted Secret", &files).await?;
-    let secrets = fleet.world.api("v1", "Secret", "prod").await?;
+    let secrets = fleet.world.api("Secret", "prod").await?;
     let is_clear = |object: Option<&DynamicObject>| {
         let password = object.and_then(|object| text(&object.data, "/data/password").ok());
         password == Some(CORRECT_HORSE)
@@ -51,13 +51,13 @@ pub(super) async fn sealed_secrets_are_waited_for(fleet: &Fleet<'_>) -> Result<(
     ];
     fleet.push("Add a SealedSecret", &files).await?;
     let world = fleet.world;
-    let kustomizations = world.api("kustomize.toolkit.fluxcd.io/v1", "Kustomization", NAMESPACE).await?;
+    let kustomizations = world.api("Kustomization", NAMESPACE).await?;
     let waits = |object: Option<&DynamicObject>| {
         let healthy = object.and_then(|object| condition(object, "Healthy"));
         healthy.is_some_and(|healthy| healthy.status == "Unknown")
     };
     wait_for(&kustomizations, "sealed", "its health check to run", DEADLINE, waits).await?;
-    let sealed = world.api("bitnami.com/v1alpha1", "SealedSecret", "prod").await?;
+    let sealed = world.api("SealedSecret", "prod").await?;
     let status = json!({"status": {"conditions": [{"type": "Synced", "status": "True"}]}});
     sealed.patch_status("tls", &PatchParams::default(), &Patch::Merge(status)).await?;
     let ready = wait_ready(&kustomizations, "sealed", DEADLINE).await?;

@@ -38,7 +38,7 @@ pub(super) async fn is_deployed(fleet: &Fleet<'_>) -> Result<()> {
         ("clusters/prod/podinfo-kustomization.yaml", fleet.weir(kustomization).await?),
     ];
     fleet.push("Add podinfo", &files.each_ref().map(|(path, text)| (*path, text.as_str()))).await?;
-    let deployments = world.api("apps/v1", "Deployment", "default").await?;
+    let deployments = world.api("Deployment", "default").await?;
     let runs = |object: Option<&DynamicObject>| object.is_some_and(|it| is_rolled_out(it, &image));
     wait_for(&deployments, "podinfo", "its Pods", DEADLINE, runs).await?;
     fleet.printed("get sources git", &["podinfo", "stored artifact for revision 'master@sha1:"]).await

@@ -26,10 +26,10 @@ const SERVICE: &str = "deployment/source-controller";
 const INSIDE: &str = "NO_PROXY=.svc,.cluster.local,10.0.0.0/8";
 
 /// Kinds that stay, with their versions and names.
-const KEPT: [(&str, &str, &str); 3] = [
-    ("apps/v1", "Deployment", "oddy-test-deployment"),
-    ("v1", "Service", "oddy-test-service"),
-    ("autoscaling/v2", "HorizontalPodAutoscaler", "oddy-test-hpa"),
+const KEPT: [(&str, &str); 3] = [
+    ("Deployment", "oddy-test-deployment"),
+    ("Service", "oddy-test-service"),
+    ("HorizontalPodAutoscaler", "oddy-test-hpa"),
 ];
 
 /// A1 to A4: the Pod of source-controller is led to a stand-in of Amazon, which gives it the password of the registry. Without moto
@@ -64,25 +64,25 @@ async fn play(world: &World, toolkit: &str) -> Result<()> {
     let objects = OBJECTS.replace(ARTICLE_IMAGE, &image);
     world.registry().push_artifact(REPOSITORY, "v1", &[("app.yaml", &objects)]).await?;
     world.plane().apply_yaml("default", toolkit).await?;
-    let kustomizations = world.api("kustomize.toolkit.fluxcd.io/v1", "Kustomization", "default").await?;
+    let kustomizations = world.api("Kustomization", "default").await?;
     wait_ready(&kustomizations, "oddy-test", DEADLINE).await?;
-    let deployments = world.api("apps/v1", "Deployment", "default").await?;
+    let deployments = world.api("Deployment", "default").await?;
     let runs = |object: Option<&DynamicObject>| object.is_some_and(|it| is_rolled_out(it, &image));
     wait_for(&deployments, "oddy-test-deployment", "its Pod", DEADLINE, runs).await?;
 
     let before = kept(world).await?;
     let (without_budget, _) = objects.rsplit_once("---\n").unwrap_or_default();
     world.registry().push_artifact(REPOSITORY, "v1", &[("app.yaml", without_budget)]).await?;
-    let sources = world.api("source.toolkit.fluxcd.io/v1", "OCIRepository", "default").await?;
+    let sources = world.api("OCIRepository", "default").await?;
     touch_requested_at(&sources, "oddy-test").await?;
-    let budgets = world.api("policy/v1", "PodDisruptionBudget", "default").await?;
+    let budgets = world.api("PodDisruptionBudget", "default").await?;
     wait_gone(&budgets, "oddy-test-pdb", DEADLINE).await?;
     let after = kept(world).await?;
     ensure!(after == before, "touched by the prune: {before:?} is {after:?}");
 
     world.plane().delete_yaml("default", toolkit).await?;
-    for (version, kind, name) in KEPT {
-        wait_gone(&world.api(version, kind, "default").await?, name, DEADLINE).await?;
+    for (kind, name) in KEPT {
+        wait_gone(&world.api(kind, "default").await?, name, DEADLINE).await?;
     }
     wait_gone(&kustomizations, "oddy-test", DEADLINE).await?;
     Ok(())
@@ -91,8 +91,8 @@ async fn play(world: &World, toolkit: &str) -> Result<()> {
 /// Identities and generations of what stays.
 async fn kept(world: &World) -> Result<Vec<String>> {
     let mut all = Vec::new();
-    for (version, kind, name) in KEPT {
-        let meta = world.api(version, kind, "default").await?.get(name).await?.metadata;
+    for (kind, name) in KEPT {
+        let meta = world.api(kind, "default").await?.get(name).await?.metadata;
         all.push(format!("{kind}/{name} {:?} {:?}", meta.uid, meta.generation));
     }
     Ok(all)

@@ -31,7 +31,7 @@ pub(super) async fn dies(world: &World) -> Result<()> {
     let death = Instant::now();
     let count = apply.count().await?;
     ensure!(count < OBJECTS, "the apply was over before the shard died");
-    let api = world.api("v1", "Pod", NAMESPACE).await?;
+    let api = world.api("Pod", NAMESPACE).await?;
     for (pod, _) in &pods {
         wait_for(&api, pod, "its container to be started again", DEADLINE, was_restarted).await?;
     }
@@ -54,7 +54,7 @@ pub(super) async fn dies(world: &World) -> Result<()> {
 
 /// The identity under which a Pod holds its Lease.
 async fn holder(world: &World, pod: &str) -> Result<String> {
-    let leases = world.api("coordination.k8s.io/v1", "Lease", NAMESPACE).await?;
+    let leases = world.api("Lease", NAMESPACE).await?;
     let leases = leases.list(&ListParams::default()).await?.items;
     let mut holders = leases.iter().filter_map(|lease| text(&lease.data, "/spec/holderIdentity").ok());
     let holder = holders.find(|holder| holder.starts_with(pod));

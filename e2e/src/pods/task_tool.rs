@@ -158,7 +158,7 @@ impl<'a> TaskTool<'a> {
             ("ImagePolicy", "task-service"),
             ("ImageUpdateAutomation", "task-tool"),
         ] {
-            let objects = fleet.world.api("image.toolkit.fluxcd.io/v1", kind, NAMESPACE).await?;
+            let objects = fleet.world.api(kind, NAMESPACE).await?;
             wait_ready(&objects, name, DEADLINE).await?;
         }
         fleet.printed("get image repository", &["found 2 tags"]).await?;
@@ -184,9 +184,9 @@ impl<'a> TaskTool<'a> {
             self.fleet.weir(line).await?;
         }
         let world = self.fleet.world;
-        wait_gone(&world.api("v1", "Namespace", "").await?, NAMESPACE, DEADLINE).await?;
+        wait_gone(&world.api("Namespace", "").await?, NAMESPACE, DEADLINE).await?;
         deployment::nothing_is_left(world).await?;
-        let deployments = world.api("apps/v1", "Deployment", "prod").await?;
+        let deployments = world.api("Deployment", "prod").await?;
         ensure!(deployments.get_opt("prod-task-service").await?.is_none(), "the application is left behind");
         Ok(())
     }
@@ -212,10 +212,10 @@ impl<'a> TaskTool<'a> {
     async fn wait_for_image(&self, tag: &str) -> Result<()> {
         let world = self.fleet.world;
         let image = format!("{}/{IMAGE}:{tag}", world.cluster.registry_address());
-        let deployments = world.api("apps/v1", "Deployment", "prod").await?;
+        let deployments = world.api("Deployment", "prod").await?;
         let runs = |object: Option<&DynamicObject>| object.is_some_and(|it| is_rolled_out(it, &image));
         wait_for(&deployments, "prod-task-service", &image, DEADLINE, runs).await?;
-        let kustomizations = world.api("kustomize.toolkit.fluxcd.io/v1", "Kustomization", NAMESPACE).await?;
+        let kustomizations = world.api("Kustomization", NAMESPACE).await?;
         wait_ready(&kustomizations, "task-tool", DEADLINE).await?;
         Ok(())
     }

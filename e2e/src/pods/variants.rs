@@ -11,11 +11,11 @@ use super::{DEADLINE, text};
 use crate::{NAMESPACE, Payload, SERVICES, StatusClient};
 
 /// Objects whose identity and state a change of the installation leaves alone.
-const APPLIED: [(&str, &str, &str, &str); 4] = [
-    ("apps/v1", "Deployment", "default", "app"),
-    ("kustomize.toolkit.fluxcd.io/v1", "Kustomization", NAMESPACE, "app"),
-    ("source.toolkit.fluxcd.io/v1", "GitRepository", NAMESPACE, "app"),
-    ("image.toolkit.fluxcd.io/v1", "ImagePolicy", NAMESPACE, "app"),
+const APPLIED: [(&str, &str, &str); 4] = [
+    ("Deployment", "default", "app"),
+    ("Kustomization", NAMESPACE, "app"),
+    ("GitRepository", NAMESPACE, "app"),
+    ("ImagePolicy", NAMESPACE, "app"),
 ];
 
 /// An application that Weir keeps up to date while its installation changes.
@@ -86,7 +86,7 @@ impl<'a> Variants<'a> {
             self.world.plane().kubectl(&["label", "-n", NAMESPACE, kind, "app", key]).await?;
         }
         self.main_loop.release("1.0.5").await?;
-        let source = self.world.api("source.toolkit.fluxcd.io/v1", "GitRepository", NAMESPACE).await?;
+        let source = self.world.api("GitRepository", NAMESPACE).await?;
         let source = source.get("app").await?;
         let url = text(&source.data, "/status/artifact/url")?;
         ensure!(url.contains("source-controller-shard2."), "the artifact is at {url}");
@@ -116,7 +116,7 @@ impl<'a> Variants<'a> {
 pub(super) async fn unchanged<T>(world: &World, change: impl AsyncFnOnce() -> Result<T>) -> Result<T> {
     let before = applied(world).await?;
     let changed = change().await?;
-    let kustomizations = world.api("kustomize.toolkit.fluxcd.io/v1", "Kustomization", NAMESPACE).await?;
+    let kustomizations = world.api("Kustomization", NAMESPACE).await?;
     let asked = touch_requested_at(&kustomizations, "app").await?;
     let has_run = |object: Option<&DynamicObject>| {
         let handled = object.and_then(|object| text(&object.data, "/status/lastHandledReconcileAt").ok());
@@ -132,8 +132,8 @@ pub(super) async fn unchanged<T>(world: &World, change: impl AsyncFnOnce() -> Re
 /// Identity and generation: a status changes with each run, and the Deployment's with its Pods.
 async fn applied(world: &World) -> Result<Vec<String>> {
     let mut all = Vec::new();
-    for (version, kind, namespace, name) in APPLIED {
-        let meta = world.api(version, kind, namespace).await?.get(name).await?.metadata;
+    for (kind, namespace, name) in APPLIED {
+        let meta = world.api(kind, namespace).await?.get(name).await?.metadata;
         all.push(format!("{kind}/{name} {:?} {:?}", meta.uid, meta.generation));
     }
     Ok(all)

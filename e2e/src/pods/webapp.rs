@@ -25,8 +25,6 @@ const FRONTEND_APP: &str = include_str!("../../tests/it/manifests/webapp/fronten
 /// Dependents are woken; Flux would look again after 30 s.
 const AT_ONCE: Duration = Duration::from_secs(10);
 
-const KUSTOMIZE: &str = "kustomize.toolkit.fluxcd.io/v1";
-
 pub(super) struct Webapp<'a> {
     world: &'a World,
     repo: GitRepo,
@@ -54,8 +52,7 @@ impl<'a> Webapp<'a> {
             .plane()
             .apply_yaml("", &SOURCE.replace("https://github.com/stefanprodan/podinfo", &places.git))
             .await?;
-        wait_ready(&world.api(KUSTOMIZE, "Kustomization", NAMESPACE).await?, "webapp-common", DEADLINE)
-            .await?;
+        wait_ready(&world.api("Kustomization", NAMESPACE).await?, "webapp-common", DEADLINE).await?;
         Ok(webapp)
     }
 
@@ -63,7 +60,7 @@ impl<'a> Webapp<'a> {
     pub(super) async fn dependent_waits(&self) -> Result<()> {
         self.world.plane().apply_yaml("", BACKEND).await?;
         self.world.plane().apply_yaml("", FRONTEND).await?;
-        let kustomizations = self.world.api(KUSTOMIZE, "Kustomization", NAMESPACE).await?;
+        let kustomizations = self.world.api("Kustomization", NAMESPACE).await?;
         let progressing = wait_condition(
             &kustomizations,
             "webapp-backend",
@@ -89,9 +86,9 @@ impl<'a> Webapp<'a> {
     /// The right page in Git: new Pods replace the old ones, the backend gets ready, and the frontend starts.
     pub(super) async fn rollout_wakes_dependent(&self) -> Result<()> {
         self.push("backend", &self.with_image(BACKEND_APP).replace("readyzz", "readyz")).await?;
-        let kustomizations = self.world.api(KUSTOMIZE, "Kustomization", NAMESPACE).await?;
+        let kustomizations = self.world.api("Kustomization", NAMESPACE).await?;
         wait_ready(&kustomizations, "webapp-backend", DEADLINE).await?;
-        let deployments = self.world.api("apps/v1", "Deployment", "webapp").await?;
+        let deployments = self.world.api("Deployment", "webapp").await?;
         let backend = deployments.get("backend").await?;
         ensure!(is_rolled_out(&backend, &self.image), "ready before the rollout ended: {}", backend.data);
         wait_for(&deployments, "frontend", "the dependent's start", AT_ONCE, |it| it.is_some()).await?;
@@ -107,7 +104,7 @@ impl<'a> Webapp<'a> {
         let without = [&without[..], &[r#"{"spec": {"healthChecks": null}}"#]].concat();
         self.world.plane().kubectl(&without).await?;
         let commit = self.push("frontend", &self.frontend().replace(&self.image, "hoge")).await?;
-        let kustomizations = self.world.api(KUSTOMIZE, "Kustomization", NAMESPACE).await?;
+        let kustomizations = self.world.api("Kustomization", NAMESPACE).await?;
         let is_applied = |object: Option<&DynamicObject>| {
             object.is_some_and(|it| {
                 text(&it.data, "/status/lastAppliedRevision").is_ok_and(|it| it.contains(&commit))
@@ -138,7 +135,7 @@ impl<'a> Webapp<'a> {
         progressing.await?;
         self.push("frontend", &self.frontend()).await?;
         wait_ready(&kustomizations, "webapp-frontend", DEADLINE).await?;
-        let frontend = self.world.api("apps/v1", "Deployment", "webapp").await?.get("frontend").await?;
+        let frontend = self.world.api("Deployment", "webapp").await?.get("frontend").await?;
         ensure!(is_rolled_out(&frontend, &self.image), "ready before the rollout ended: {}", frontend.data);
         Ok(())
     }
@@ -155,7 +152,7 @@ impl<'a> Webapp<'a> {
     async fn push(&self, name: &str, content: &str) -> Result<String> {
         let file = format!("deploy/webapp/{name}/deployment.yaml");
         let commit = self.repo.commit("master", "change", &[(&file, content)])?;
-        let sources = self.world.api("source.toolkit.fluxcd.io/v1", "GitRepository", NAMESPACE).await?;
+        let sources = self.world.api("GitRepository", NAMESPACE).await?;
         touch_requested_at(&sources, "webapp").await?;
         let is_stored = |object: Option<&DynamicObject>| {
             object.is_some_and(|it| {

@@ -5,6 +5,7 @@ use weir_testkit::{Cluster, ControlPlane, FaultProxy, GitServer, Registry, Webho
 
 use super::{DEADLINE, text};
 use crate::demo::manifests::{CHAT_PATH, Places};
+use crate::kind::api_version;
 use crate::{NAMESPACE, Payload, Routes, SERVICES};
 
 /// A cluster with a node, and the servers that Weir works with, each at an address that Pods reach.
@@ -46,7 +47,7 @@ impl World {
 
     /// Pods with a label `app`, those on their way out excepted.
     pub(super) async fn pods(&self, namespace: &str, app: &str) -> Result<Vec<DynamicObject>> {
-        let api = self.api("v1", "Pod", namespace).await?;
+        let api = self.api("Pod", namespace).await?;
         let mut pods = api.list(&ListParams::default().labels(&format!("app={app}"))).await?.items;
         pods.retain(|pod| pod.metadata.deletion_timestamp.is_none());
         Ok(pods)
@@ -65,7 +66,7 @@ impl World {
 
     /// The image that the Pods of a Deployment are to run.
     pub(super) async fn image_of(&self, deployment: &str) -> Result<String> {
-        let deployment = self.api("apps/v1", "Deployment", NAMESPACE).await?.get(deployment).await?;
+        let deployment = self.api("Deployment", NAMESPACE).await?.get(deployment).await?;
         Ok(text(&deployment.data, "/spec/template/spec/containers/0/image")?.to_owned())
     }
 
@@ -91,13 +92,8 @@ impl World {
         Ok(metrics)
     }
 
-    pub(super) async fn api(
-        &self,
-        api_version: &str,
-        kind: &str,
-        namespace: &str,
-    ) -> Result<Api<DynamicObject>> {
-        Ok(self.plane().api(api_version, kind, namespace).await?)
+    pub(super) async fn api(&self, kind: &str, namespace: &str) -> Result<Api<DynamicObject>> {
+        Ok(self.plane().api(api_version(kind), kind, namespace).await?)
     }
 
     /// Everything about Pods that explains a failure.

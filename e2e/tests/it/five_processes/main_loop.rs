@@ -11,11 +11,6 @@ const APP: &str = include_str!("../manifests/kill-app.yaml");
 
 pub(super) const DEADLINE: Duration = Duration::from_secs(120);
 
-pub(super) const SOURCE: &str = "source.toolkit.fluxcd.io/v1";
-const KUSTOMIZE: &str = "kustomize.toolkit.fluxcd.io/v1";
-const IMAGE: &str = "image.toolkit.fluxcd.io/v1";
-pub(super) const NOTIFICATION: &str = "notification.toolkit.fluxcd.io/v1";
-
 /// One app whose image is kept up to date, and the people who are told of it.
 pub(super) struct MainLoop {
     pub(super) world: FiveProcesses,
@@ -62,7 +57,7 @@ impl MainLoop {
     pub(super) async fn new_image(&mut self) -> Result<()> {
         self.patch += 1;
         self.world.registry.push_image("app", &format!("1.0.{}", self.patch)).await?;
-        touch_requested_at(&self.world.api(IMAGE, "ImageRepository").await?, "app").await?;
+        touch_requested_at(&self.world.api("ImageRepository").await?, "app").await?;
         self.wait_until_told().await
     }
 
@@ -74,7 +69,7 @@ impl MainLoop {
             "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}}}\ndata: {{push: '{count}'}}\n"
         );
         self.repo.commit("main", &format!("push {count}"), &[("settings.yaml", &settings)])?;
-        let receivers = self.world.api(NOTIFICATION, "Receiver").await?;
+        let receivers = self.world.api("Receiver").await?;
         let receiver = wait_ready(&receivers, "push", DEADLINE).await?;
         let path = receiver.data["status"]["webhookPath"].as_str().context("no path")?;
         let url = self.world.receiver_url(path)?;
@@ -98,7 +93,7 @@ impl MainLoop {
         let is_applied = |object: Option<&DynamicObject>| {
             object.is_some_and(|it| it.data["status"]["lastAppliedRevision"] == revision.as_str())
         };
-        let kustomizations = self.world.api(KUSTOMIZE, "Kustomization").await?;
+        let kustomizations = self.world.api("Kustomization").await?;
         wait_for(&kustomizations, "app", &revision, DEADLINE, is_applied).await?;
         let is_told = |request: &SinkRequest| {
             let event = request.json();

@@ -11,9 +11,11 @@ use weir_testkit::{
 };
 
 use super::grants::{self, Grant};
-use super::main_loop::{DEADLINE, MainLoop, NOTIFICATION, SOURCE};
+use super::main_loop::{DEADLINE, MainLoop};
 
 const OBJECTS: &str = include_str!("../manifests/five-every-right.yaml");
+
+const SOURCE: &str = "source.toolkit.fluxcd.io/v1";
 
 /// Kinds that Alerts and Receivers may name.
 const KINDS: [(&str, &str); 12] = [
@@ -95,12 +97,12 @@ fn unneeded(main_loop: &MainLoop) -> Result<BTreeSet<Grant>> {
 async fn bring_about_everything(main_loop: &MainLoop) -> Result<()> {
     let world = &main_loop.world;
     world.plane.apply_yaml(NAMESPACE, &main_loop.with_hosts(OBJECTS)).await?;
-    let external = world.api(SOURCE, "ExternalArtifact").await?;
+    let external = world.api("ExternalArtifact").await?;
     wait_for(&external, "every", "an artifact", DEADLINE, |found| found.is_some()).await?;
     delete_a_tenant(main_loop).await?;
 
     // The same failure twice is one Kubernetes event with a count.
-    let buckets = world.api(SOURCE, "Bucket").await?;
+    let buckets = world.api("Bucket").await?;
     let has_failed = |found: Option<&DynamicObject>| {
         found.and_then(|it| condition(it, "Ready")).is_some_and(|ready| ready.status == "False")
     };
@@ -109,8 +111,8 @@ async fn bring_about_everything(main_loop: &MainLoop) -> Result<()> {
     tell_of_every_kind(main_loop).await?;
     mark_every_kind(main_loop).await?;
 
-    let generators = world.api("source.extensions.fluxcd.io/v1beta1", "ArtifactGenerator").await?;
-    let providers = world.api("notification.toolkit.fluxcd.io/v1beta3", "Provider").await?;
+    let generators = world.api("ArtifactGenerator").await?;
+    let providers = world.api("Provider").await?;
     for api in [generators, providers] {
         api.delete("every", &DeleteParams::default()).await?;
         wait_gone(&api, "every", DEADLINE).await?;
@@ -121,10 +123,10 @@ async fn bring_about_everything(main_loop: &MainLoop) -> Result<()> {
 /// A Kustomization whose ServiceAccount is gone with its rights goes without its objects.
 async fn delete_a_tenant(main_loop: &MainLoop) -> Result<()> {
     let world = &main_loop.world;
-    let kustomizations = world.api("kustomize.toolkit.fluxcd.io/v1", "Kustomization").await?;
+    let kustomizations = world.api("Kustomization").await?;
     wait_ready(&kustomizations, "tenant", DEADLINE).await?;
-    let bindings = world.api("rbac.authorization.k8s.io/v1", "RoleBinding").await?;
-    for api in [bindings, world.api("v1", "ServiceAccount").await?, kustomizations.clone()] {
+    let bindings = world.api("RoleBinding").await?;
+    for api in [bindings, world.api("ServiceAccount").await?, kustomizations.clone()] {
         api.delete("tenant", &DeleteParams::default()).await?;
     }
     wait_gone(&kustomizations, "tenant", DEADLINE).await?;
@@ -156,10 +158,9 @@ async fn mark_every_kind(main_loop: &MainLoop) -> Result<()> {
     );
     let resources: Vec<_> = by_name.chain(by_label).collect();
     let spec = json!({"type": "generic", "secretRef": {"name": "push"}, "resources": resources});
-    let receiver =
-        json!({"apiVersion": NOTIFICATION, "kind": "Receiver", "metadata": {"name": "every"}, "spec": spec});
+    let receiver = json!({"apiVersion": "notification.toolkit.fluxcd.io/v1", "kind": "Receiver", "metadata": {"name": "every"}, "spec": spec});
     world.plane.apply(NAMESPACE, receiver).await?;
-    let receiver = wait_ready(&world.api(NOTIFICATION, "Receiver").await?, "every", DEADLINE).await?;
+    let receiver = wait_ready(&world.api("Receiver").await?, "every", DEADLINE).await?;
     let path = receiver.data["status"]["webhookPath"].as_str().unwrap_or_default();
     // HelmReleases are not served here, so that the answer is no success.
     reqwest::Client::new().post(world.receiver_url(path)?).body("{}").send().await?;

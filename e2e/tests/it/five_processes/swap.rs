@@ -56,8 +56,7 @@ impl Moved {
     async fn replace(&mut self, service: &'static str, maker: Maker) -> Result<()> {
         let before = self.applied().await?;
         self.main_loop.world.replace(service, maker.clone()).await?;
-        let kustomizations =
-            self.main_loop.world.api("kustomize.toolkit.fluxcd.io/v1", "Kustomization").await?;
+        let kustomizations = self.main_loop.world.api("Kustomization").await?;
         let asked = touch_requested_at(&kustomizations, "app").await?;
         let has_run = |object: Option<&DynamicObject>| {
             object.is_some_and(|object| {
