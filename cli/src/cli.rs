@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use futures::future::LocalBoxFuture;
+use weir_runtime::service::{forbid_core_dumps, install_crypto, single_threaded_runtime, tokio_runtime};
 
 use crate::command::artifact;
 use crate::command::bootstrap::Bootstrap;
@@ -255,6 +256,7 @@ fn read(matches: &clap::ArgMatches) -> Result<Asked, clap::Error> {
 fn run(cli: Cli) -> Result<(), Error> {
     let Cli { mut global, command, .. } = cli;
     global.access.drop_empty();
+    let runs_services = matches!(command, Command::Run(_));
     let with_cluster: LocalBoxFuture<'_, _> = match command {
         Command::Build(build) => match build.start() {
             Start::Directory(directory) => return directory.run(),
@@ -297,9 +299,10 @@ fn run(cli: Cli) -> Result<(), Error> {
         Command::Why(why) => Box::pin(why.run(&global)),
         Command::Watch(watch) => Box::pin(watch.run(&global)),
     };
-    weir_runtime::service::forbid_core_dumps();
-    weir_runtime::service::install_crypto();
-    let result = weir_runtime::service::tokio_runtime()?.block_on(with_cluster);
+    forbid_core_dumps();
+    install_crypto();
+    let runtime = if runs_services { tokio_runtime() } else { single_threaded_runtime() };
+    let result = runtime?.block_on(with_cluster);
     result.map_err(|error| error.at(global.access.place()))
 }
 

@@ -8,8 +8,15 @@ use regex::Regex;
 /// Characters that are left of a hash.
 const SHORT: usize = 8;
 
+/// Characters of the shortest hash, SHA-1.
+const SHORTEST: usize = 40;
+
 /// Cuts every hash in a text to its first eight characters (CLI-G14).
 pub(crate) fn shorten(text: &str) -> Cow<'_, str> {
+    // Most cells of a table: a search with the pattern takes longer.
+    if text.len() < SHORTEST {
+        return Cow::Borrowed(text);
+    }
     // As in Go, only ASCII makes words: a hash may stand right behind a letter of another script.
     static HASH: LazyLock<Option<Regex>> =
         LazyLock::new(|| Regex::new(r"(?-u:\b)[a-f0-9]{40,128}(?-u:\b)").ok());

@@ -21,7 +21,8 @@ pub use self::error::ServiceError;
 pub use self::listen::bind;
 use self::listen::{listen, serve_grpc, serve_http};
 pub use self::main::{
-    Program, cancel_at_signal, forbid_core_dumps, install_crypto, service_main, tokio_runtime,
+    Program, cancel_at_signal, forbid_core_dumps, install_crypto, service_main, single_threaded_runtime,
+    tokio_runtime,
 };
 pub use self::shared::{Entry, SharedServers, run_together};
 use crate::args::{EventsArgs, RuntimeArgs};

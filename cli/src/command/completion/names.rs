@@ -170,7 +170,7 @@ fn ask_cluster(
         Some(found.items.iter().map(ResourceExt::name_any).collect())
     };
     weir_runtime::service::install_crypto();
-    in_time(move || weir_runtime::service::tokio_runtime().ok()?.block_on(ask))
+    in_time(move || weir_runtime::service::single_threaded_runtime().ok()?.block_on(ask))
 }
 
 /// Waits for an answer no longer than a shell should. The thread that is then left alone ends with the process, which has

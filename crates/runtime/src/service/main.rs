@@ -103,12 +103,23 @@ pub fn forbid_core_dumps() {
     }
 }
 
-/// The tokio runtime of every process of ours.
+/// The tokio runtime of a service: half of the processors read and write. The work that takes long has threads of its own, and the more
+/// threads hand pieces of a run to each other, the more processor time they take (docs/benchmarks.md).
 ///
 /// # Errors
 /// When the system gives no threads.
 pub fn tokio_runtime() -> std::io::Result<tokio::runtime::Runtime> {
-    tokio::runtime::Builder::new_multi_thread().thread_stack_size(STACK_BYTES).enable_all().build()
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    builder.worker_threads(processors.div_ceil(2)).thread_stack_size(STACK_BYTES).enable_all().build()
+}
+
+/// The tokio runtime of a command, on the thread that waits for it: a command waits for others most of its time.
+///
+/// # Errors
+/// When the system gives no way to wait.
+pub fn single_threaded_runtime() -> std::io::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_current_thread().thread_stack_size(STACK_BYTES).enable_all().build()
 }
 
 /// One crypto provider for the whole process, installed before any TLS is set up (DEP-04).
