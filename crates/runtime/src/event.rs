@@ -14,7 +14,7 @@ pub use self::outbox::{EventSink, Outbox, Peer};
 /// Longest message of an event, in bytes (KS-EVT-1).
 pub const MAX_MESSAGE: usize = 39_000;
 
-/// The weight of an event.
+/// The importance of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
@@ -29,7 +29,7 @@ pub enum Severity {
 /// An event of a reconciler; the runtime adds object and time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EventDraft {
-    /// Its weight.
+    /// Its importance.
     pub severity: Severity,
     /// One word in CamelCase.
     pub reason: String,
@@ -93,7 +93,7 @@ pub struct InvolvedObject {
 pub struct Event {
     /// Object that the event is about.
     pub involved_object: InvolvedObject,
-    /// Its weight.
+    /// Its importance.
     pub severity: Severity,
     /// When it happened.
     pub timestamp: Timestamp,

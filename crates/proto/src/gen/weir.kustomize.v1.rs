@@ -12,7 +12,7 @@ pub struct KustomizationRef {
 /// Asks for a build.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct BuildRequest {
-    /// Which one.
+    /// The Kustomization.
     #[prost(message, optional, tag = "1")]
     pub kustomization: ::core::option::Option<KustomizationRef>,
 }
@@ -26,7 +26,7 @@ pub struct BuildResponse {
 /// Asks for a diff.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct DiffRequest {
-    /// Which one.
+    /// The Kustomization.
     #[prost(message, optional, tag = "1")]
     pub kustomization: ::core::option::Option<KustomizationRef>,
 }
@@ -46,7 +46,7 @@ pub struct DiffResponse {
 /// Asks for the inventory.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct InventoryRequest {
-    /// Which one.
+    /// The Kustomization.
     #[prost(message, optional, tag = "1")]
     pub kustomization: ::core::option::Option<KustomizationRef>,
     /// True when the health of the objects is wanted, too.
@@ -85,7 +85,7 @@ pub struct InventoryEntry {
 /// Asks for a reconcile.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ReconcileNowRequest {
-    /// Which one.
+    /// The Kustomization.
     #[prost(message, optional, tag = "1")]
     pub kustomization: ::core::option::Option<KustomizationRef>,
 }
@@ -111,7 +111,7 @@ pub struct ReconcileNowResponse {
 /// Asks for an explanation.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ExplainRequest {
-    /// Which one.
+    /// The Kustomization.
     #[prost(message, optional, tag = "1")]
     pub kustomization: ::core::option::Option<KustomizationRef>,
 }

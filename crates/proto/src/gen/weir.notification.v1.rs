@@ -81,7 +81,7 @@ pub struct Event {
     /// The object that the event is about.
     #[prost(message, optional, tag = "1")]
     pub involved_object: ::core::option::Option<ObjectRef>,
-    /// How much it matters.
+    /// Its importance.
     #[prost(enumeration = "Severity", tag = "2")]
     pub severity: i32,
     /// When it happened.
@@ -106,7 +106,7 @@ pub struct Event {
     #[prost(string, tag = "8")]
     pub reporting_instance: ::prost::alloc::string::String,
 }
-/// How much an event matters.
+/// The importance of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]
 pub enum Severity {

@@ -51,7 +51,7 @@ pub struct WatchResponse {
     /// Digest of the archive.
     #[prost(string, tag = "5")]
     pub digest: ::prost::alloc::string::String,
-    /// Where it can be fetched over HTTP.
+    /// The URL at which it can be fetched over HTTP.
     #[prost(string, tag = "6")]
     pub url: ::prost::alloc::string::String,
     /// Bytes of the archive.

@@ -41,7 +41,7 @@ pub struct ListResponse {
     /// The objects.
     #[prost(message, repeated, tag = "1")]
     pub objects: ::prost::alloc::vec::Vec<ObjectStatus>,
-    /// Where to watch from, the same on every page: a watch from here tells of all that has changed since the first page,
+    /// The version to watch from, the same on every page: a watch from here tells of all that has changed since the first page,
     /// what was deleted after its page was read included. It means nothing to Kubernetes.
     #[prost(string, tag = "2")]
     pub resource_version: ::prost::alloc::string::String,
@@ -75,7 +75,7 @@ pub struct WatchResponse {
     /// The object; for a deletion, as it was last.
     #[prost(message, optional, tag = "2")]
     pub object: ::core::option::Option<ObjectStatus>,
-    /// Where to resume from once this response is dealt with; empty before SYNCED, when a watch can only begin anew. It is
+    /// The version to resume from once this response is dealt with; empty before SYNCED, when a watch can only begin anew. It is
     /// not the version of the object and means nothing to Kubernetes.
     #[prost(string, tag = "3")]
     pub resource_version: ::prost::alloc::string::String,
