@@ -11,47 +11,77 @@ mod shapes;
 mod stage;
 mod steps;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
+use clap::Parser;
 
 use self::bare::Bare;
 use self::fleet::Fleet;
-use self::measure::Meter;
-pub use self::measure::Phase;
+use self::measure::{Meter, Phase};
 pub(crate) use self::report::{append, commit, machine};
 use self::shapes::Shapes;
-pub use self::stage::Programs;
 use self::stage::Stage;
-pub(crate) use self::stage::command;
+pub(crate) use self::stage::{Programs, command};
 use self::steps::idle;
 pub(crate) use self::steps::{create, is_ready, names, number, request, wait_for_all};
 
-/// The measurement to make.
-#[derive(Debug, Clone)]
+/// Measures sources, install, upgrade, resync and deletion of N OCIRepositories and N Kustomizations, rows of dependencies, many
+/// folders of one repository, and Kustomizations of many objects.
+#[derive(Debug, Parser)]
 pub struct Options {
-    /// Programs to measure, one after the other.
-    pub programs: Vec<Programs>,
-    /// Numbers of OCIRepositories and Kustomizations, one run each.
-    pub sizes: Vec<usize>,
-    /// The largest of these numbers for which Flux is measured too: at 5,000 it needs most of an hour.
-    pub flux_up_to: usize,
-    /// True when the other shapes are measured too.
-    pub shapes: bool,
-    /// Objects of the Kustomizations that have many, one run each.
-    pub objects: Vec<usize>,
+    /// The folder of Weir's programs.
+    #[arg(long, default_value = "target/release")]
+    weir: PathBuf,
+    /// Flux's source controller; without it and the next one Weir is measured alone.
+    #[arg(long, env = "FLUX_SOURCE_CONTROLLER", requires = "flux_kustomize")]
+    flux_source: Option<PathBuf>,
+    /// Flux's kustomize controller.
+    #[arg(long, env = "FLUX_KUSTOMIZE_CONTROLLER")]
+    flux_kustomize: Option<PathBuf>,
+    /// Number of each; may be given several times.
+    #[arg(long, default_values_t = [100, 1000, 5000])]
+    n: Vec<usize>,
+    /// The largest number for which Flux is measured too: at 5,000 it needs most of an hour.
+    #[arg(long, default_value_t = 1000)]
+    flux_up_to: usize,
+    /// Leave the other shapes out.
+    #[arg(long)]
+    only_units: bool,
+    /// Objects of a Kustomization; may be given several times.
+    #[arg(long, default_values_t = [1500, 10_000])]
+    objects: Vec<usize>,
     /// Kustomizations in a row, each of which depends on the one before.
-    pub chain: usize,
-    /// Kustomizations of one Git repository.
-    pub siblings: usize,
-    /// Objects of a kind that a service works on at once; each shard.
-    pub concurrent: usize,
-    /// Pairs of services that share the objects by their labels.
-    pub shards: usize,
-    /// True when every kind of request is printed.
-    pub detail: bool,
-    /// True when docs/benchmarks.md gets the tables, and the charts are drawn anew.
-    pub write: bool,
+    #[arg(long, default_value_t = 30)]
+    chain: usize,
+    /// Kustomizations that share a Git repository.
+    #[arg(long, default_value_t = 200)]
+    siblings: usize,
+    /// Objects of a kind that a service works on at once.
+    #[arg(long, default_value_t = 20)]
+    concurrent: usize,
+    /// Pairs of services that share the objects by the label sharding.fluxcd.io/key.
+    #[arg(long, default_value_t = 1)]
+    shards: usize,
+    /// Print every kind of request, to see where requests go.
+    #[arg(long)]
+    detail: bool,
+    /// Only print; leave docs/ as it is.
+    #[arg(long)]
+    dry_run: bool,
+}
+
+impl Options {
+    fn programs(&self) -> Vec<Programs> {
+        let (source, kustomize) =
+            (self.weir.join("source-controller"), self.weir.join("kustomize-controller"));
+        let mut all = vec![Programs { maker: Programs::WEIR, source, kustomize }];
+        if let (Some(source), Some(kustomize)) = (self.flux_source.clone(), self.flux_kustomize.clone()) {
+            all.push(Programs { maker: Programs::FLUX, source, kustomize });
+        }
+        all
+    }
 }
 
 /// Phases of one table, with the programs of one project.
@@ -89,15 +119,15 @@ pub fn ended(result: &Result<()>) -> ExitCode {
 /// When a phase does not end in time.
 pub async fn run(options: &Options) -> Result<()> {
     let mut all = Vec::new();
-    for programs in &options.programs {
+    for programs in &options.programs() {
         let is_wanted = |size: &&usize| programs.maker != Programs::FLUX || **size <= options.flux_up_to;
-        for &size in options.sizes.iter().filter(is_wanted) {
+        for &size in options.n.iter().filter(is_wanted) {
             let title = format!("N = {size}");
             println!("{}, {title}", programs.maker);
             let phases = equal_units(programs, size, options).await?;
             all.push(Series { title, size: Some(size), maker: programs.maker, phases });
         }
-        if options.shapes {
+        if !options.only_units {
             println!("{}, other shapes", programs.maker);
             let phases = other_shapes(programs, options).await?;
             all.push(Series { title: "Other shapes".to_owned(), size: None, maker: programs.maker, phases });
@@ -105,7 +135,7 @@ pub async fn run(options: &Options) -> Result<()> {
     }
     let text = report::section(&all, options)?;
     println!("\n{text}");
-    if options.write {
+    if !options.dry_run {
         append(&text)?;
         chart::draw(&all)?;
     }

@@ -9,6 +9,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
+use clap::Parser;
 use weir_testkit::{ControlPlane, Controller};
 
 use crate::bench::scenarios::{Results, Subject};
@@ -20,32 +21,33 @@ const NAMESPACE: &str = "bench";
 /// The API of image objects.
 const IMAGE: &str = "image.toolkit.fluxcd.io/v1";
 
-/// The measurement to make, with its sizes.
-#[derive(Debug, Clone)]
+/// Measures scans and policies of many images, many updates of manifests, and many notifications.
+#[derive(Debug, Parser)]
 pub struct Options {
     /// The folder of Weir's programs.
-    pub weir: PathBuf,
-    /// Flux's programs, those that are to be measured beside.
-    pub flux: Flux,
+    #[arg(long, default_value = "target/release")]
+    weir: PathBuf,
+    /// Flux's image reflector; without it Weir's is measured alone.
+    #[arg(long, env = "FLUX_IMAGE_REFLECTOR_CONTROLLER")]
+    flux_image_reflector: Option<PathBuf>,
+    /// Flux's image automation.
+    #[arg(long, env = "FLUX_IMAGE_AUTOMATION_CONTROLLER")]
+    flux_image_automation: Option<PathBuf>,
+    /// Flux's notification controller.
+    #[arg(long, env = "FLUX_NOTIFICATION_CONTROLLER")]
+    flux_notification: Option<PathBuf>,
     /// ImageRepositories and ImagePolicies.
-    pub images: usize,
+    #[arg(long, default_value_t = 500)]
+    images: usize,
     /// ImageUpdateAutomations, each with a repository of its own.
-    pub updates: usize,
+    #[arg(long, default_value_t = 100)]
+    updates: usize,
     /// Events.
-    pub events: usize,
-    /// True when docs/benchmarks.md gets the table.
-    pub write: bool,
-}
-
-/// Flux's programs.
-#[derive(Debug, Clone)]
-pub struct Flux {
-    /// Its image reflector.
-    pub image_reflector: Option<PathBuf>,
-    /// Its image automation.
-    pub image_automation: Option<PathBuf>,
-    /// Its notification controller.
-    pub notification: Option<PathBuf>,
+    #[arg(long, default_value_t = 2000)]
+    events: usize,
+    /// Only print; leave docs/benchmarks.md as it is.
+    #[arg(long)]
+    dry_run: bool,
 }
 
 /// A service beside its control plane.
@@ -83,18 +85,18 @@ impl Stage {
 /// When a server does not start or a scenario does not end in time.
 pub async fn run(options: &Options) -> Result<()> {
     let mut results = Results::default();
-    for (maker, program) in programs(options, "image-reflector-controller", &options.flux.image_reflector) {
+    for (maker, program) in programs(options, "image-reflector-controller", &options.flux_image_reflector) {
         scans::play(&mut results, maker, &program, options.images).await?;
     }
-    for (maker, program) in programs(options, "image-automation-controller", &options.flux.image_automation) {
+    for (maker, program) in programs(options, "image-automation-controller", &options.flux_image_automation) {
         updates::play(&mut results, maker, &program, options.updates).await?;
     }
-    for (maker, program) in programs(options, "notification-controller", &options.flux.notification) {
+    for (maker, program) in programs(options, "notification-controller", &options.flux_notification) {
         notifications::play(&mut results, maker, &program, options.events).await?;
     }
     let text = section(&results, options)?;
     println!("\n{text}");
-    if options.write { crate::bench::append(&text) } else { Ok(()) }
+    if options.dry_run { Ok(()) } else { crate::bench::append(&text) }
 }
 
 fn programs<'a>(

@@ -10,6 +10,7 @@ use std::future::Future;
 use std::path::PathBuf;
 
 use anyhow::Result;
+use clap::Parser;
 use serde_json::json;
 use weir_testkit::{BucketProgram, BucketServer, ControlPlane, GitServer, Registry};
 
@@ -20,27 +21,36 @@ use crate::bench::Programs;
 use crate::bench::scenarios::{self, Results};
 use crate::weir_process::crds;
 
-/// The measurement to make, with its sizes.
-#[derive(Debug, Clone)]
+/// Measures many small sources, a large repository, a large Helm index and a bucket of many objects.
+#[derive(Debug, Parser)]
 pub struct Options {
     /// Weir's source controller.
-    pub weir: PathBuf,
-    /// Flux's source controller, if it is to be measured beside.
-    pub flux: Option<PathBuf>,
+    #[arg(long, default_value = "target/release/source-controller")]
+    weir: PathBuf,
+    /// Flux's source controller; without it Weir's is measured alone.
+    #[arg(long, env = "FLUX_SOURCE_CONTROLLER")]
+    flux: Option<PathBuf>,
     /// OCIRepositories and GitRepositories.
-    pub size: usize,
+    #[arg(long, default_value_t = 1000)]
+    n: usize,
     /// MiB of each of the two large repositories.
-    pub monorepo: usize,
+    #[arg(long, default_value_t = 1024)]
+    monorepo: usize,
     /// MiB of the Helm index.
-    pub index: usize,
+    #[arg(long, default_value_t = 50)]
+    index: usize,
     /// Objects of the bucket.
-    pub objects: usize,
-    /// MiB of memory that the programs may use, pages of files included; nothing for no limit.
-    pub memory: Option<usize>,
-    /// Scenarios to run; empty for all.
-    pub only: Vec<String>,
-    /// True when docs/benchmarks.md gets the table.
-    pub write: bool,
+    #[arg(long, default_value_t = 10_000)]
+    objects: usize,
+    /// MiB of memory that the program may use, pages of files included; takes root.
+    #[arg(long)]
+    memory: Option<usize>,
+    /// Scenarios: oci, git, monorepo, whole, helm, bucket; all by default.
+    #[arg(long)]
+    only: Vec<String>,
+    /// Only print; leave docs/benchmarks.md as it is.
+    #[arg(long)]
+    dry_run: bool,
 }
 
 /// Runs the scenarios with each program.
@@ -61,7 +71,7 @@ pub async fn run(options: &Options) -> Result<()> {
     }
     let text = report::section(&results, options)?;
     println!("\n{text}");
-    if options.write { crate::bench::append(&text) } else { Ok(()) }
+    if options.dry_run { Ok(()) } else { crate::bench::append(&text) }
 }
 
 struct Bench<'a> {
@@ -116,7 +126,7 @@ impl Bench<'_> {
         registry.push_artifact("app", "v1", &[("app.yaml", "kind: ConfigMap\n")]).await?;
         let spec =
             json!({"interval": "1h", "url": registry.url("app"), "insecure": true, "ref": {"tag": "v1"}});
-        let size = self.options.size;
+        let size = self.options.n;
         let work = stage.objects.create("OCIRepository", size, &spec);
         self.measure(results, &stage, "oci: to Ready", size, work).await?;
         let work = stage.objects.request("OCIRepository", size);
@@ -130,7 +140,7 @@ impl Bench<'_> {
         let (server, stage) = (GitServer::start().await?, self.stage().await?);
         server.repo("app")?.commit("main", "first", &[("app.yaml", "kind: ConfigMap\n")])?;
         let spec = json!({"interval": "1h", "url": server.url("app"), "ref": {"branch": "main"}});
-        let size = self.options.size;
+        let size = self.options.n;
         let work = stage.objects.create("GitRepository", size, &spec);
         self.measure(results, &stage, "git: to Ready", size, work).await?;
         let work = stage.objects.request("GitRepository", size);

@@ -20,11 +20,11 @@ const MANAGER: &str = "bare";
 
 /// The cost of one of its phases.
 #[derive(Debug, Clone, Copy)]
-pub struct BareCost {
+pub(super) struct BareCost {
     /// From the first request until the last Deployment is as wanted.
-    pub seconds: f64,
+    pub(super) seconds: f64,
     /// CPU time of the API server in seconds.
-    pub server_cpu_seconds: f64,
+    pub(super) server_cpu_seconds: f64,
 }
 
 /// Its phases, by their names.

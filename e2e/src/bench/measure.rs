@@ -20,40 +20,40 @@ const USER: &str = "weir";
 
 /// The cost of one phase.
 #[derive(Debug, Clone)]
-pub struct Phase {
+pub(super) struct Phase {
     /// Its name.
-    pub name: String,
+    pub(super) name: String,
     /// Units that it worked on.
-    pub units: usize,
+    pub(super) units: usize,
     /// From the first request of the user until the last object is as wanted.
-    pub seconds: f64,
+    pub(super) seconds: f64,
     /// Requests by verb, events that were sent a moment later among them.
-    pub requests: BTreeMap<String, u64>,
+    pub(super) requests: BTreeMap<String, u64>,
     /// CPU time of the services in seconds.
-    pub cpu_seconds: f64,
+    pub(super) cpu_seconds: f64,
     /// The most resident memory of the source services during the phase, in bytes; of all shards together.
-    pub source_rss_bytes: u64,
+    pub(super) source_rss_bytes: u64,
     /// The same of the kustomize services.
-    pub kustomize_rss_bytes: u64,
+    pub(super) kustomize_rss_bytes: u64,
     /// CPU time of the API server in seconds.
-    pub server_cpu_seconds: f64,
+    pub(super) server_cpu_seconds: f64,
     /// The cost of the requests that nobody could leave out, alone, if that was measured ([`super::bare::Bare`]): the mean of before all
     /// phases and after them.
-    pub bare: Option<BareCost>,
+    pub(super) bare: Option<BareCost>,
 }
 
 impl Phase {
     /// Requests of all verbs for each unit.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "numbers for people")]
-    pub fn requests_a_unit(&self) -> f64 {
+    pub(super) fn requests_a_unit(&self) -> f64 {
         self.requests.values().sum::<u64>() as f64 / self.units as f64
     }
 
     /// Peak resident memory of the kustomize services in MiB.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "numbers for people")]
-    pub fn kustomize_mebibytes(&self) -> f64 {
+    pub(super) fn kustomize_mebibytes(&self) -> f64 {
         self.kustomize_rss_bytes as f64 / f64::from(1 << 20)
     }
 }

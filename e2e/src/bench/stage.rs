@@ -12,20 +12,18 @@ use crate::installation::{Installation, NAMESPACE};
 
 /// The two services of one project, and its name.
 #[derive(Debug, Clone)]
-pub struct Programs {
+pub(crate) struct Programs {
     /// `Weir` or `Flux`.
-    pub maker: &'static str,
-    /// The source controller.
-    pub source: PathBuf,
-    /// The kustomize controller.
-    pub kustomize: PathBuf,
+    pub(super) maker: &'static str,
+    pub(super) source: PathBuf,
+    pub(super) kustomize: PathBuf,
 }
 
 impl Programs {
     /// The name of the programs that are compared with those of others.
-    pub const WEIR: &'static str = "Weir";
+    pub(crate) const WEIR: &'static str = "Weir";
     /// The name of the others.
-    pub const FLUX: &'static str = "Flux";
+    pub(crate) const FLUX: &'static str = "Flux";
 }
 
 /// A cluster in which nothing else happens.

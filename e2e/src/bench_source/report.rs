@@ -22,7 +22,7 @@ pub(super) fn section(results: &Results, options: &Options) -> Result<String> {
         machine(),
         load.split(' ').next().unwrap_or_default(),
         commit(),
-        options.size,
+        options.n,
         options.monorepo,
         options.index,
         options.objects,
