@@ -4,6 +4,7 @@ use kube::Api;
 use kube::api::DynamicObject;
 use serde_json::{Value, json};
 use weir_testkit::ControlPlane;
+use weir_testkit::object::oci_repository;
 
 use super::stage::Stage;
 use super::steps::{create, delete, is_ready, number, patch, request, wait_for_all};
@@ -47,12 +48,7 @@ impl Fleet {
     }
 
     pub(super) async fn create_sources(&self) -> Result<()> {
-        let spec = json!({"interval": "1h", "url": self.source_url, "insecure": true, "ref": {"tag": "v1"}});
-        let source = |name: &str| {
-            let source = json!({"apiVersion": SOURCE_API, "kind": "OCIRepository",
-                "metadata": {"name": name}, "spec": spec});
-            self.in_shard(name, source)
-        };
+        let source = |name: &str| self.in_shard(name, oci_repository(name, &self.source_url));
         create(&self.sources, self.size, source).await?;
         wait_for_all(&self.sources, self.size, is_ready).await
     }

@@ -8,6 +8,7 @@ use kube::Api;
 use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 use weir_testkit::GitRepo;
+use weir_testkit::object::git_repository;
 
 use super::Options;
 use super::fleet::{KUSTOMIZE_API, SOURCE_API};
@@ -98,8 +99,7 @@ impl Space {
             kustomizations: stage.plane.api(KUSTOMIZE_API, "Kustomization", namespace).await?,
         };
         space.commit(files)?;
-        let source = json!({"apiVersion": SOURCE_API, "kind": "GitRepository", "metadata": {"name": SOURCE},
-            "spec": {"interval": "1h", "url": stage.git.url(namespace), "ref": {"branch": "main"}}});
+        let source = git_repository(SOURCE, &stage.git.url(namespace));
         space.sources.create(&PostParams::default(), &serde_json::from_value(source)?).await?;
         wait_for_all(&space.sources, 1, is_ready).await?;
         Ok(space)

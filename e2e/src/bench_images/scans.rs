@@ -4,8 +4,8 @@ use std::path::Path;
 
 use anyhow::Result;
 use futures::{StreamExt, TryStreamExt, stream};
-use serde_json::json;
 use weir_testkit::Registry;
+use weir_testkit::object::{image_policy, image_repository};
 
 use super::{IMAGE, NAMESPACE, Stage};
 use crate::bench::scenarios::Results;
@@ -28,22 +28,17 @@ pub(super) async fn play(
     let stage = Stage::start(maker, program, &["--storage-path=.".to_owned()]).await?;
     let repositories = stage.plane.api(IMAGE, "ImageRepository", NAMESPACE).await?;
     let policies = stage.plane.api(IMAGE, "ImagePolicy", NAMESPACE).await?;
-    let repository = |name: &str| {
-        let image = format!("{}/{}", registry.address(), repository(number(name) % REPOSITORIES));
-        json!({"apiVersion": IMAGE, "kind": "ImageRepository", "metadata": {"name": name},
-            "spec": {"image": image, "interval": "1h", "insecure": true}})
+    let scanned = |name: &str| {
+        let repository = repository(number(name) % REPOSITORIES);
+        image_repository(name, &format!("{}/{repository}", registry.address()))
     };
     let scans = async {
-        create(&repositories, size, repository).await?;
+        create(&repositories, size, scanned).await?;
         wait_for_all(&repositories, size, is_ready).await
     };
     results.measure(&stage.subject(), "images 1: scanned", size, scans).await?;
-    let policy = |name: &str| {
-        json!({"apiVersion": IMAGE, "kind": "ImagePolicy", "metadata": {"name": name},
-            "spec": {"imageRepositoryRef": {"name": name}, "policy": {"semver": {"range": ">=1.0.0"}}}})
-    };
     let chosen = async {
-        create(&policies, size, policy).await?;
+        create(&policies, size, |name| image_policy(name, name, ">=1.0.0")).await?;
         wait_for_all(&policies, size, is_ready).await
     };
     results.measure(&stage.subject(), "images 2: policies Ready", size, chosen).await?;

@@ -6,6 +6,7 @@ use anyhow::Result;
 use kube::api::{DynamicObject, Patch, PatchParams};
 use serde_json::{Value, json};
 use weir_testkit::GitServer;
+use weir_testkit::object::git_repository;
 
 use super::{IMAGE, NAMESPACE, Stage};
 use crate::bench::scenarios::Results;
@@ -28,11 +29,7 @@ pub(super) async fn play(
     let stage = Stage::start(maker, program, &[]).await?;
     choose(&stage).await?;
     let sources = stage.plane.api(SOURCE, "GitRepository", NAMESPACE).await?;
-    let source = |name: &str| {
-        json!({"apiVersion": SOURCE, "kind": "GitRepository", "metadata": {"name": name},
-            "spec": {"interval": "1h", "url": git.url(name), "ref": {"branch": "main"}}})
-    };
-    create(&sources, size, source).await?;
+    create(&sources, size, |name| git_repository(name, &git.url(name))).await?;
     let automations = stage.plane.api(IMAGE, "ImageUpdateAutomation", NAMESPACE).await?;
     let pushed = async {
         create(&automations, size, automation).await?;

@@ -65,6 +65,19 @@ impl Webapp {
         Ok(())
     }
 
+    /// Commits a backend of no Pods, which is healthy without a node.
+    async fn push_healthy_backend(&self) -> Result<()> {
+        let healthy =
+            BACKEND_APP.replace("spec:\n  minReadySeconds", "spec:\n  replicas: 0\n  minReadySeconds");
+        self.push("backend", &healthy).await
+    }
+
+    /// Waits until a Kustomization waits for health.
+    async fn in_progress(&self, name: &str) -> Result<()> {
+        wait_condition(&self.kustomizations, name, "Ready", "Unknown", Some("Progressing"), DEADLINE).await?;
+        Ok(())
+    }
+
     async fn not_ready(&self, name: &str, part: &str) -> Result<String> {
         Ok(wait_not_ready(&self.kustomizations, name, part, DEADLINE).await?.message)
     }
@@ -95,23 +108,14 @@ async fn b2_and_b5_dependents_wait_for_health_and_start_at_once() -> Result<()> 
     webapp.world.apply("", FRONTEND).await?;
 
     // B2: without a node the Pods never get ready, as with the article's wrong probe.
-    let backend = wait_condition(
-        &webapp.kustomizations,
-        "webapp-backend",
-        "Ready",
-        "Unknown",
-        Some("Progressing"),
-        DEADLINE,
-    );
-    backend.await?;
+    webapp.in_progress("webapp-backend").await?;
     webapp.not_ready("webapp-frontend", "dependency 'flux-system/webapp-backend' is not ready").await?;
     let printed = webapp.world.weir.cli(&["get", "kustomizations"]).await?;
     let line = printed.lines().find(|line| line.starts_with("webapp-backend")).unwrap_or_default();
     assert!(line.contains("Unknown"), "{printed}");
 
-    // B5: a Deployment of no Pods is healthy.
-    let healthy = BACKEND_APP.replace("spec:\n  minReadySeconds", "spec:\n  replicas: 0\n  minReadySeconds");
-    webapp.push("backend", &healthy).await?;
+    // B5.
+    webapp.push_healthy_backend().await?;
     wait_ready(&webapp.kustomizations, "webapp-backend", DEADLINE).await?;
     wait_ready(&webapp.kustomizations, "webapp-frontend", AT_ONCE).await?;
     Ok(())
@@ -135,8 +139,7 @@ async fn b3_an_invalid_dependency_is_named_and_nothing_of_it_is_applied() -> Res
     assert!(deployments.get_opt("frontend").await?.is_none(), "the dependent did not wait");
 
     // Correcting it lets both go on.
-    let healthy = BACKEND_APP.replace("spec:\n  minReadySeconds", "spec:\n  replicas: 0\n  minReadySeconds");
-    webapp.push("backend", &healthy).await?;
+    webapp.push_healthy_backend().await?;
     wait_ready(&webapp.kustomizations, "webapp-backend", DEADLINE).await?;
     wait_ready(&webapp.kustomizations, "webapp-frontend", AT_ONCE).await?;
     Ok(())
@@ -145,8 +148,7 @@ async fn b3_an_invalid_dependency_is_named_and_nothing_of_it_is_applied() -> Res
 #[tokio::test]
 async fn b4_without_health_checks_ready_means_applied() -> Result<()> {
     let webapp = Webapp::start().await?;
-    let healthy = BACKEND_APP.replace("spec:\n  minReadySeconds", "spec:\n  replicas: 0\n  minReadySeconds");
-    webapp.push("backend", &healthy).await?;
+    webapp.push_healthy_backend().await?;
     let broken = FRONTEND_APP
         .replace("image: ghcr.io/stefanprodan/podinfo:5.0.3", "image: hoge")
         .replace("replicas: 0", "replicas: 1");
@@ -163,16 +165,7 @@ async fn b4_without_health_checks_ready_means_applied() -> Result<()> {
 
     // With them Ready waits.
     webapp.world.apply("", FRONTEND).await?;
-    let waiting = wait_condition(
-        &webapp.kustomizations,
-        "webapp-frontend",
-        "Ready",
-        "Unknown",
-        Some("Progressing"),
-        DEADLINE,
-    );
-    waiting.await?;
-    Ok(())
+    webapp.in_progress("webapp-frontend").await
 }
 
 #[tokio::test]
@@ -186,8 +179,7 @@ async fn b4_health_checks_wait_for_toolkit_kinds_and_custom_resources() -> Resul
 
     webapp.world.apply("", include_str!("manifests/b-widget.yaml")).await?;
     webapp.push("widget", WIDGET).await?;
-    wait_condition(&webapp.kustomizations, "widget", "Ready", "Unknown", Some("Progressing"), DEADLINE)
-        .await?;
+    webapp.in_progress("widget").await?;
 
     set_ready(&widgets, "True").await?;
     wait_ready(&webapp.kustomizations, "widget", AT_ONCE).await?;

@@ -6,6 +6,7 @@ use anyhow::Result;
 use kube::api::DynamicObject;
 use serde_json::json;
 use weir_e2e::World;
+use weir_testkit::object::git_repository;
 use weir_testkit::{touch_requested_at, wait_for, wait_ready};
 
 const DEADLINE: Duration = Duration::from_secs(60);
@@ -55,11 +56,7 @@ async fn e1_apps_of_one_repository_have_artifacts_of_their_own() -> Result<()> {
     let (base, web, api) = (config("base", 1), config("web", 1), config("api", 1));
     let files = [("base/base.yaml", &*base), ("apps/web/web.yaml", &*web), ("apps/api/api.yaml", &*api)];
     repo.commit("main", "apps", &files)?;
-    let source = json!({
-        "apiVersion": "source.toolkit.fluxcd.io/v1", "kind": "GitRepository", "metadata": { "name": "app" },
-        "spec": { "interval": "1h", "url": world.git.url("app"), "ref": { "branch": "main" } },
-    });
-    world.plane.apply("flux-system", source).await?;
+    world.plane.apply("flux-system", git_repository("app", &world.git.url("app"))).await?;
     world.apply("", OBJECTS).await?;
     let kustomizations = world.api("Kustomization", "flux-system").await?;
     let first_web = wait_ready(&kustomizations, "web", DEADLINE).await?;
