@@ -130,6 +130,18 @@ impl Kind {
         KINDS.iter().find(|kind| kind.name == name).ok_or_else(unknown)
     }
 
+    /// The words behind a verb that takes one object.
+    pub(crate) fn path(&self) -> String {
+        let group = self.words.group.map_or("", |group| group.words().0);
+        format!("{group} {}", self.words.one).trim_start().to_owned()
+    }
+
+    /// The words behind `get`.
+    pub(crate) fn plural_path(&self) -> String {
+        let group = self.words.group.map_or("", |group| group.words().1);
+        format!("{group} {}", self.words.many).trim_start().to_owned()
+    }
+
     /// The kind that a word names: its kind, plural or short form, in any case.
     pub(crate) fn find(word: &str) -> Option<&'static Self> {
         let word = word.to_lowercase();

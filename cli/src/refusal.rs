@@ -4,10 +4,11 @@ use std::error::Error as _;
 use std::num::{IntErrorKind, ParseFloatError, ParseIntError};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Command, CommandFactory, Error};
+use clap::{Command, CommandFactory, Error, Parser};
 use weir_api::{Duration, ParseDurationError};
 
 use crate::cli::Cli;
+use crate::kind::Kind;
 
 /// Returns the text about a command line that is wrong, without usage.
 pub(crate) fn text(refused: &Error) -> String {
@@ -16,7 +17,7 @@ pub(crate) fn text(refused: &Error) -> String {
     let rendered = rendered.split("\n\nUsage:").next().unwrap_or(rendered);
     let rendered = rendered.split("\n\nFor more information").next().unwrap_or(rendered).trim_end();
     match about_flag(refused) {
-        None => rendered.to_owned() + &help(refused).unwrap_or_default(),
+        None => rendered.to_owned() + &meant(refused).or_else(|| help(refused)).unwrap_or_default(),
         Some(line) => {
             // The other tip is that flags may be values, which nobody means who has mistyped one.
             let tip = rendered.lines().find(|line| line.starts_with("  tip:") && line.contains("similar"));
@@ -28,10 +29,27 @@ pub(crate) fn text(refused: &Error) -> String {
 
 /// Says which command's help tells what may stand there.
 fn help(refused: &Error) -> Option<String> {
+    Some(format!("\n  try: {} --help", command(refused)?.join(" ")))
+}
+
+/// Returns the words of the command that has refused something.
+fn command(refused: &Error) -> Option<Vec<String>> {
     let usage = refused.get(ContextKind::Usage)?.to_string();
     let words = usage.trim_start_matches("Usage:").split_whitespace();
-    let command: Vec<_> = words.take_while(|word| !word.starts_with(['<', '[', '-'])).collect();
-    Some(format!("\n  try: {} --help", command.join(" ")))
+    Some(words.take_while(|word| !word.starts_with(['<', '[', '-'])).map(str::to_owned).collect())
+}
+
+/// Says which words stand for a kind that was called by its name (`get gitrepositories`), or without its group (`reconcile git`).
+fn meant(refused: &Error) -> Option<String> {
+    let ErrorKind::InvalidSubcommand = refused.kind() else { return None };
+    let Some(ContextValue::String(word)) = refused.get(ContextKind::InvalidSubcommand) else { return None };
+    let (kind, command) = (Kind::find(word)?, command(refused)?);
+    let verb = command.get(1)?;
+    let path = if verb == "get" { kind.plural_path() } else { kind.path() };
+    // Not each verb is there for each kind.
+    let words = ["weir", verb].into_iter().chain(path.split(' ')).chain(["--help"]);
+    let asked = Cli::try_parse_from(words).err()?;
+    (asked.kind() == ErrorKind::DisplayHelp).then(|| format!("\n  did you mean '{verb} {path}'?"))
 }
 
 /// Returns true when the flag that a command does not know is one of another command: nobody has mistyped it, and a flag with a similar
@@ -114,8 +132,6 @@ fn not_parsed(type_: &str, value: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use clap::Parser;
-
     use super::*;
 
     #[rstest::rstest]
@@ -197,6 +213,16 @@ mod tests {
     #[case("get ks --timeout", "flag needs an argument: --timeout")]
     #[case("nope", "unrecognized subcommand 'nope'\n  try: weir --help")]
     #[case("get ks a b", "unexpected argument 'b' found\n  try: weir get kustomizations --help")]
+    #[case(
+        "get gitrepositories",
+        "unrecognized subcommand 'gitrepositories'\n  did you mean 'get sources git'?"
+    )]
+    #[case("reconcile git app", "unrecognized subcommand 'git'\n  did you mean 'reconcile source git'?")]
+    #[case(
+        "reconcile source Kustomization app",
+        "unrecognized subcommand 'Kustomization'\n  did you mean 'reconcile kustomization'?"
+    )]
+    #[case("reconcile alert app", "unrecognized subcommand 'alert'\n  try: weir reconcile --help")]
     #[case("get sources gti", "unrecognized subcommand 'gti'\n  try: weir get sources --help")]
     fn refusals_of_flags_are_those_of_flux(#[case] line: &str, #[case] expected: &str) {
         let refused = Cli::try_parse_from(["weir"].into_iter().chain(line.split(' '))).err().unwrap();

@@ -197,6 +197,19 @@ async fn kinds_that_are_not_installed_are_left_out_of_lists() {
     let plane = ControlPlane::start().await.unwrap();
     let weir = Weir::default().with_kubeconfig(plane.kubeconfig_path());
     insta::assert_snapshot!(weir.transcript(&["get all", "get kustomizations"]).await);
+    // A plan needs two kinds, and names the one that is missing.
+    let crds = weir_testkit::Folder::new("sources").unwrap();
+    let name = "source.toolkit.fluxcd.io_gitrepositories.yaml";
+    let crd = weir_testkit::repo_path("deploy/kustomize/crds").join(name);
+    std::fs::copy(crd, crds.path().join(name)).unwrap();
+    plane.apply_crds(crds.path()).await.unwrap();
+    let source = json!({
+        "apiVersion": "source.toolkit.fluxcd.io/v1", "kind": "GitRepository", "metadata": { "name": "podinfo" },
+        "spec": { "url": "https://example.com/x", "interval": "1m" },
+    });
+    plane.apply("default", source).await.unwrap();
+    let transcript = weir.transcript(&["plan source git podinfo -n default --path ."]).await;
+    assert!(transcript.contains("2> ✗ no matches for kind \"Kustomization\" in version"), "{transcript}");
 }
 
 #[tokio::test]

@@ -24,6 +24,7 @@ use crate::command::build::kustomization::{
 };
 use crate::command::why;
 use crate::error::Error;
+use crate::kind::Kind;
 use crate::output::progress::Ticker;
 
 /// Builds of a Kustomization that changes its own spec, until the spec is the one that it was built with; and of all, until
@@ -117,7 +118,9 @@ impl<'a> Forest<'a> {
     ) -> Result<Self, Error> {
         let all: Api<Kustomization> = Api::all(cluster.client.clone());
         let keyed = |kustomization: Kustomization| (key(&kustomization), kustomization);
-        let live = cluster.each(all.resource_url(), ListParams::default(), keyed).await??;
+        let kind = Kind::named("Kustomization")?;
+        let listed = cluster.each(all.resource_url(), ListParams::default(), keyed).await?;
+        let live = listed.map_err(|error| Error::api(kind, error))?;
         let live = live.into_iter().collect();
         let (seen, pending) = (BTreeMap::new(), VecDeque::new());
         let (planned, read) = (Vec::new(), Vec::new());

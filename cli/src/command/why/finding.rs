@@ -48,7 +48,7 @@ impl Finding {
     /// Judges an object by its metadata, its spec and its conditions.
     pub(super) fn of(kind: &Kind, object: &DynamicObject, now: Timestamp) -> Self {
         let (namespace, name) = (object.namespace().unwrap_or_default(), object.name_any());
-        let target = format!("{} {name} -n {namespace}", words(kind));
+        let target = format!("{} {name} -n {namespace}", kind.path());
         let (state, headline, message, hint) = judge(kind, object, &target, now);
         let subject = format!("{}/{namespace}/{name}", kind.name);
         Self { subject, role: "", state, headline, message, hint, below: Vec::new(), is_repeated: false }
@@ -201,12 +201,6 @@ fn created(object: &DynamicObject) -> String {
 
 fn namespace(object: &DynamicObject) -> String {
     object.namespace().unwrap_or_default()
-}
-
-/// Returns the words of a kind after a verb.
-fn words(kind: &Kind) -> String {
-    let group = kind.words.group.map_or("", |group| group.words().0);
-    format!("{group} {}", kind.words.one).trim_start().to_owned()
 }
 
 #[cfg(test)]
