@@ -17,7 +17,11 @@ pub(crate) fn text(refused: &Error) -> String {
     let rendered = rendered.split("\n\nUsage:").next().unwrap_or(rendered);
     let rendered = rendered.split("\n\nFor more information").next().unwrap_or(rendered).trim_end();
     match about_flag(refused) {
-        None => rendered.to_owned() + &meant(refused).or_else(|| help(refused)).unwrap_or_default(),
+        None => match meant(refused) {
+            // The parser's own tips are words of nearly the same letters.
+            Some(meant) => rendered.lines().next().unwrap_or_default().to_owned() + &meant,
+            None => rendered.to_owned() + &help(refused).unwrap_or_default(),
+        },
         Some(line) => {
             // The other tip is that flags may be values, which nobody means who has mistyped one.
             let tip = rendered.lines().find(|line| line.starts_with("  tip:") && line.contains("similar"));
@@ -221,6 +225,10 @@ mod tests {
     #[case(
         "reconcile source Kustomization app",
         "unrecognized subcommand 'Kustomization'\n  did you mean 'reconcile kustomization'?"
+    )]
+    #[case(
+        "create helmrepository app",
+        "unrecognized subcommand 'helmrepository'\n  did you mean 'create source helm'?"
     )]
     #[case("reconcile alert app", "unrecognized subcommand 'alert'\n  try: weir reconcile --help")]
     #[case("get sources gti", "unrecognized subcommand 'gti'\n  try: weir get sources --help")]
