@@ -1,5 +1,6 @@
 //! Artifacts of other repositories inside this one's (SRC-GIT-17…21).
 
+use std::collections::HashSet;
 use std::io;
 
 use weir_api::SourceObject;
@@ -88,27 +89,82 @@ fn unpack(store: &Store, at: &Location, artifact: &Artifact, limits: Limits) -> 
 
 /// Lets a new artifact wake the repositories that include it (DEV 10).
 pub(super) fn wake_by_included(objects: &Cache<GitRepository>, queue: &Queue) {
-    let by_included = objects.index(|object| {
-        let own = object.metadata.namespace.as_deref().unwrap_or_default();
-        let included = object.spec.include.iter();
-        included.map(|include| ObjectKey::new(own, include.repository.name.as_str())).collect::<Vec<_>>()
-    });
-    let to = queue.clone();
-    objects.on_change(move |change| wake_includers(change, &by_included, &to));
+    let by_included = objects.index(included);
+    let (all, to) = (objects.clone(), queue.clone());
+    objects.on_change(move |change| wake_includers(change, &by_included, &all, &to));
+}
+
+/// Returns the repositories that one includes, which are of its own namespace.
+fn included(object: &GitRepository) -> Vec<ObjectKey> {
+    let own = object.metadata.namespace.as_deref().unwrap_or_default();
+    object.spec.include.iter().map(|include| ObjectKey::new(own, include.repository.name.as_str())).collect()
 }
 
 fn wake_includers(
     change: &Change<GitRepository>,
     by_included: &Index<GitRepository, ObjectKey>,
+    objects: &Cache<GitRepository>,
     queue: &Queue,
 ) {
     let content = |object: Option<&std::sync::Arc<GitRepository>>| {
         let artifact = object.and_then(|object| object.artifact());
         artifact.map(|artifact| (artifact.revision.clone(), artifact.digest.clone()))
     };
-    let Some(included) = &change.new else { return };
+    let Some(new) = &change.new else { return };
     if content(change.old.as_ref()) == content(change.new.as_ref()) {
         return;
     }
-    queue.wake(by_included.naming(&ObjectKey::of(&**included)), Cause::Dependency);
+    let key = ObjectKey::of(&**new);
+    let parts = |whole: &ObjectKey| objects.get(whole).iter().flat_map(|whole| included(whole)).collect();
+    let mut includers = by_included.naming(&key);
+    includers.retain(|includer| !is_in(parts, &key, &ObjectKey::of(&**includer)));
+    queue.wake(includers, Cause::Dependency);
+}
+
+/// Returns true when `whole` is, or includes by whichever way, `part`; `parts` are what a repository includes itself.
+/// Repositories that include each other would wake each other without end: they look at each other at their intervals.
+fn is_in(parts: impl Fn(&ObjectKey) -> Vec<ObjectKey>, whole: &ObjectKey, part: &ObjectKey) -> bool {
+    let (mut seen, mut pending) = (HashSet::new(), vec![whole.clone()]);
+    while let Some(key) = pending.pop() {
+        if key == *part {
+            return true;
+        }
+        if !seen.contains(&key) {
+            pending.extend(parts(&key));
+            seen.insert(key);
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case::itself("self", "self", true)]
+    #[case::each_other("a", "b", true)]
+    #[case::round_three("x", "z", true)]
+    #[case::its_part("a", "lib", true)]
+    #[case::beside_a_circle("a", "x", false)]
+    #[case::what_includes_it("lib", "a", false)]
+    #[case::not_there("gone", "a", false)]
+    fn circles(#[case] whole: &str, #[case] part: &str, #[case] expected: bool) {
+        let key = |name: &&str| ObjectKey::new("ns", *name);
+        let parts = |whole: &ObjectKey| {
+            let names: &[&str] = match whole.name.as_str() {
+                "self" => &["self"],
+                "a" => &["lib", "b"],
+                "b" => &["a", "gone"],
+                "x" => &["y"],
+                "y" => &["z", "y"],
+                "z" => &["x"],
+                _ => &[],
+            };
+            names.iter().map(key).collect()
+        };
+        assert_eq!(is_in(parts, &key(&whole), &key(&part)), expected);
+    }
 }

@@ -159,6 +159,22 @@ async fn an_include_is_waited_for_and_its_changes_are_seen_at_once() {
     assert!(paths(&after).await.contains(&"vendor/d/new.yaml".to_owned()));
 }
 
+/// Each artifact would make the next one, larger each time: in a circle, includes are looked at when a run is due.
+#[tokio::test]
+async fn regression_a_repository_that_includes_itself_does_not_wake_itself() {
+    let (world, server) = (World::start().await, GitServer::start().await.unwrap());
+    server.repo("app").unwrap().commit("main", "app", &[("a.yaml", "a")]).unwrap();
+    world.git("app", &server.url("app"), json!({})).await;
+    world.ready(GIT, "app").await;
+    world.git("app", &server.url("app"), json!({"include": [{"repository": {"name": "app"}}]})).await;
+    let includes_itself = |object: &kube::core::DynamicObject| {
+        object.data["status"]["includedArtifacts"].as_array().is_some_and(|included| !included.is_empty())
+    };
+    world.until(GIT, "app", "the include", includes_itself).await;
+    let status = world.reconciled(GIT, "app").await;
+    assert_eq!(paths(&status).await, ["a.yaml", "app/a.yaml", "app/app/a.yaml"]);
+}
+
 #[tokio::test]
 async fn includes_that_cannot_be_put_where_they_should() {
     let (world, server) = (World::start().await, GitServer::start().await.unwrap());
