@@ -19,7 +19,7 @@ const CLIENT_ID: &str = "weir";
 /// The way in which a registry lets callers in; the same for everyone, so it may be remembered for a while.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Challenge {
-    /// It does not ask.
+    /// It asks for nothing, at least at its door.
     Open,
     /// User and password with each request.
     Basic,
@@ -96,12 +96,12 @@ impl Challenge {
         told: &[SecretString],
     ) -> Result<Pass, Error> {
         match (self, credentials) {
-            (Self::Open, _) => Ok(Pass::Nothing),
             (_, RegistryCredentials::Bearer(token)) => Ok(Pass::Bearer(token.clone())),
-            (Self::Basic, RegistryCredentials::Basic { username, password }) => {
+            // A registry that is open to everybody may have repositories that are not.
+            (Self::Open | Self::Basic, RegistryCredentials::Basic { username, password }) => {
                 Ok(Pass::Basic(username.clone(), password.clone()))
             }
-            (Self::Basic, _) => Ok(Pass::Nothing),
+            (Self::Open | Self::Basic, _) => Ok(Pass::Nothing),
             (Self::Bearer { realm, service }, _) => {
                 let realm = trusted(realm, repository, may_be_plain)?;
                 token(client, realm, service.as_deref(), (repository, actions), credentials, told)

@@ -167,8 +167,12 @@ mod tests {
         assert!(is_refusal, "{error}");
     }
 
+    /// A registry that asks for nothing at its door may ask for a login at some of its repositories.
+    #[rstest]
+    #[case::asked_for(StatusCode::UNAUTHORIZED)]
+    #[case::not_asked_for(StatusCode::OK)]
     #[tokio::test]
-    async fn the_pass_stays_with_the_registry() {
+    async fn the_pass_stays_with_the_registry(#[case] door: StatusCode) {
         let (registry, stranger) = (WebhookSink::start().await.unwrap(), WebhookSink::start().await.unwrap());
         let seen = Arc::new(Mutex::new(Vec::new()));
         for (name, sink) in [("registry", &registry), ("stranger", &stranger)] {
@@ -177,7 +181,7 @@ mod tests {
                 if request.path == "/v2/" {
                     let basic = HeaderValue::from_static("Basic realm=\"x\"");
                     let headers = HeaderMap::from_iter([(header::WWW_AUTHENTICATE, basic)]);
-                    return SinkAnswer { status: StatusCode::UNAUTHORIZED, headers, ..SinkAnswer::default() };
+                    return SinkAnswer { status: door, headers, ..SinkAnswer::default() };
                 }
                 seen.lock().push((name, request.headers.contains_key(header::AUTHORIZATION)));
                 SinkAnswer::default()
