@@ -22,6 +22,9 @@ pub const VALUES_FILE: &str = "values.yaml";
 const LOCK_FILE: &str = "Chart.lock";
 const REQUIREMENTS_FILE: &str = "requirements.yaml";
 const REQUIREMENTS_LOCK_FILE: &str = "requirements.lock";
+const SCHEMA_FILE: &str = "values.schema.json";
+/// Directory of the templates.
+const TEMPLATES: &str = "templates/";
 /// Directory of the charts that a chart needs.
 const CHARTS: &str = "charts";
 /// Charts inside charts inside charts; Helm's umbrella charts have two or three levels.
@@ -226,6 +229,13 @@ impl Chart {
     #[must_use]
     pub fn file(&self, path: &RelPath) -> Option<&Bytes> {
         self.files.get(path)
+    }
+
+    /// A file that has no meaning of its own to Helm: not the values, their schema, the lock file or a template.
+    #[must_use]
+    pub fn plain_file(&self, path: &RelPath) -> Option<&Bytes> {
+        let has_meaning = [VALUES_FILE, SCHEMA_FILE, LOCK_FILE].contains(&path.as_str());
+        self.file(path).filter(|_| !has_meaning && !path.as_str().starts_with(TEMPLATES))
     }
 
     /// Replaces the chart's default values. Returns true when it has some that could be replaced (SRC-CHT-15).

@@ -76,15 +76,15 @@ impl Files<'_> {
 
     fn read(&self, file: &str, path: Option<&RelPath>) -> Result<Option<Bytes>, Failure> {
         match (self, path) {
-            (Self::Chart(chart), path) => {
-                let found = path.and_then(|path| chart.file(path).cloned());
-                // A chart without values has none to merge; that none can be replaced is found later.
-                Ok(found.or_else(|| (path.is_some() && is_default(file)).then(Bytes::new)))
+            // A chart without values has none to merge; that none can be replaced is found later.
+            (Self::Chart(chart), Some(path)) if is_default(file) => {
+                Ok(Some(chart.file(path).cloned().unwrap_or_default()))
             }
+            (Self::Chart(chart), Some(path)) => Ok(chart.plain_file(path).cloned()),
             (Self::Source(files, limit), Some(path)) => {
                 chart::read(*files, path, *limit).map_err(|error| Step::Values.failed(error))
             }
-            (Self::Source(..), None) => Ok(None),
+            (Self::Chart(_) | Self::Source(..), None) => Ok(None),
         }
     }
 
@@ -146,12 +146,19 @@ mod tests {
     #[case("../more.yaml", false)]
     #[case("sub/../../more.yaml", false)]
     #[case("/values.yaml", false)]
+    #[case::template("templates/more.yaml", false)]
+    #[case::schema("values.schema.json", false)]
+    #[case::lock("Chart.lock", false)]
     fn paths_of_values_files_of_a_chart(#[case] file: &str, #[case] is_found: bool) {
         let folder = tempfile::tempdir().unwrap();
         let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
         write("Chart.yaml", "apiVersion: v2\nname: app\nversion: 1.0.0\n");
         write("values.yaml", "a: 1\n");
         write("more.yaml", "a: 2\n");
+        std::fs::create_dir(folder.path().join("templates")).unwrap();
+        write("templates/more.yaml", "a: 3\n");
+        write("values.schema.json", "{}");
+        write("Chart.lock", "dependencies: []\n");
         let tree = DirectoryTree::open_path(folder.path()).unwrap();
         let chart = Chart::from_tree(&tree, None, &Limits::default()).unwrap();
         let order = Order { values_files: vec![file.to_owned()], ..Order::default() };
