@@ -127,8 +127,14 @@ impl Mapper {
             return Ok(Arc::default());
         };
         let kinds = list.resources.into_iter().filter(|resource| !resource.name.contains('/'));
-        let kinds: Kinds =
+        let mut kinds: Kinds =
             kinds.map(|resource| (resource.kind.clone(), mapping_of(api_version, resource))).collect();
+        // Health checks may name them so, as in Flux.
+        let in_lower_case: Kinds =
+            kinds.iter().map(|(kind, mapping)| (kind.to_lowercase(), Arc::clone(mapping))).collect();
+        for (kind, mapping) in in_lower_case {
+            kinds.entry(kind).or_insert(mapping);
+        }
         let kinds = Arc::new(kinds);
         self.versions.write().insert(api_version.to_owned(), Arc::clone(&kinds));
         Ok(kinds)

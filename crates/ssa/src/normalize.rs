@@ -46,6 +46,10 @@ pub(crate) fn normalize(manifest: &mut Manifest) {
             own_target_ports(value);
         }
         ("apiextensions.k8s.io", "CustomResourceDefinition") => drop_broken_ca_bundle(value),
+        ("batch", "Job") => {
+            keep_template_metadata(value);
+            default_container_protocols(value, &group, &kind);
+        }
         _ => default_container_protocols(value, &group, &kind),
     }
 }
@@ -68,6 +72,14 @@ fn merge_string_data(secret: &mut Value) {
     for (key, text) in texts {
         let encoded = STANDARD.encode(text.as_str().unwrap_or_default());
         data.insert(key, Value::String(encoded));
+    }
+}
+
+/// Sends the metadata of a Job's template, if only as empty, as Flux does: to stop doing so is to take away from a Job of Flux's what the
+/// server has put there, which it refuses (KS-API-25).
+fn keep_template_metadata(job: &mut Value) {
+    if let Some(template) = job.pointer_mut("/spec/template").and_then(Value::as_object_mut) {
+        template.entry("metadata").or_insert_with(|| Value::Object(Map::new()));
     }
 }
 
@@ -154,6 +166,10 @@ mod tests {
     #[case(("v1", "Service"), json!({"spec": {"ports": [{"port": 1, "protocol": 6}, {"port": 2, "protocol": ""}]}}), json!({"spec": {"ports": [{"port": 1, "protocol": 6, "targetPort": 0}, {"port": 2, "protocol": "TCP", "targetPort": 0}]}}))]
     #[case(("batch/v1", "CronJob"), json!({"spec": {"jobTemplate": {"spec": {"template": {"spec": {"containers": [{"ports": [{"containerPort": 1}]}]}}}}}}), json!({"spec": {"jobTemplate": {"spec": {"template": {"spec": {"containers": [{"ports": [{"containerPort": 1, "protocol": "TCP"}]}]}}}}}}))]
     #[case(("apps/v1", "Deployment"), json!({"status": {"replicas": 1}}), json!({}))]
+    #[case(("batch/v1", "Job"), json!({"spec": {"template": {"spec": {"containers": [{"ports": [{"containerPort": 1}]}]}}}}),
+        json!({"spec": {"template": {"spec": {"containers": [{"ports": [{"containerPort": 1, "protocol": "TCP"}]}]}, "metadata": {}}}}))]
+    #[case(("batch/v1", "Job"), json!({"spec": {"template": {"metadata": {"labels": {"a": "b"}}}}}), json!({"spec": {"template": {"metadata": {"labels": {"a": "b"}}}}}))]
+    #[case(("batch/v1", "Job"), json!({"spec": {"template": "odd"}}), json!({"spec": {"template": "odd"}}))]
     #[case(("apiextensions.k8s.io/v1", "CustomResourceDefinition"), json!({"status": {}, "spec": {"conversion": {"webhook": {"clientConfig": {"caBundle": "Cg=="}}}}}), json!({"status": {}, "spec": {"conversion": {"webhook": {"clientConfig": {}}}}}))]
     #[case(("example.com/v1", "Service"), json!({"spec": {"ports": [{"port": 1}]}}), json!({"spec": {"ports": [{"port": 1}]}}))]
     #[case(("apps/v1", "Deployment"), json!({"spec": {"replicas": null, "template": {"spec": {"nodeSelector": {"a": null}, "containers": [{"image": "x", "env": null}]}}}}),

@@ -10,7 +10,7 @@ use weir_kstatus::{Assessment, Status, assess, assess_pods};
 use crate::error::shown;
 use crate::ledger::assessable;
 use crate::request::Target;
-use crate::{ObjectId, Session};
+use crate::{Mapping, ObjectId, Session};
 
 /// Pods looked at for one StatefulSet or ReplicaSet; the first failed one decides.
 const MAX_PODS: u32 = 500;
@@ -88,12 +88,17 @@ pub async fn probe(session: &Session, id: &ObjectId) -> Probe {
     let target = Target { client: &session.client, mapping: &mapping, id };
     match target.get().await {
         Ok(None) => Assessment::not_found().into(),
-        Ok(Some(object)) => match with_pods(session, id, &object).await {
+        Ok(Some(object)) => match with_pods(session, &as_served(id, &mapping), &object).await {
             Ok(assessment) => assessment.into(),
             Err(error) => unknown(shown(id, &error)),
         },
         Err(error) => unknown(shown(id, &error)),
     }
+}
+
+/// Returns the id with the kind as the cluster spells it.
+fn as_served(id: &ObjectId, mapping: &Mapping) -> ObjectId {
+    ObjectId { kind: mapping.resource.kind.clone(), ..id.clone() }
 }
 
 /// The health of an object as it stands.

@@ -1,4 +1,5 @@
 use serde_json::{Value, json};
+use weir_kstatus::Status;
 use weir_ssa::{Notice, Settings};
 
 use crate::world::{PATIENCE, Recorded, World, lines};
@@ -317,4 +318,20 @@ async fn empty_selectors_are_told_apart() {
     assert_eq!(lines(&changes), format!("NetworkPolicy/{}/a configured", world.ns));
     let live = world.api("networking.k8s.io/v1", "NetworkPolicy").await.get("a").await.unwrap();
     assert_eq!(live.data.pointer("/spec/ingress/0/from"), Some(&json!([{"namespaceSelector": {}}])));
+}
+
+/// KS-HC-2: a health check of `kind: deployment` means a Deployment.
+#[tokio::test(flavor = "multi_thread")]
+async fn kinds_in_lower_case_are_found_and_judged() {
+    let world = World::new().await;
+    let mut web = world.deployment("web", "web");
+    web["spec"]["replicas"] = json!(1);
+    world.apply(&[web]).await.unwrap();
+    let status = async |kind: &str| {
+        let id = format!("{}_web_apps_{kind}", world.ns).parse().unwrap();
+        weir_ssa::probe(&world.session, &id).await.assessment.status
+    };
+    assert_eq!(status("Deployment").await, Status::InProgress);
+    assert_eq!(status("deployment").await, Status::InProgress);
+    assert_eq!(status("deploymenT").await, Status::Unknown);
 }

@@ -179,3 +179,22 @@ async fn security_object_that_changes_before_it_is_replaced_is_evaluated_anew() 
     assert_eq!(lines(&changes), format!("Deployment/{}/web skipped", world.ns));
     assert_eq!(api.get("web").await.unwrap().metadata.uid, before);
 }
+
+/// KS-API-25: Flux sends the metadata of a Pod template that has none. The server puts labels there, which nobody owns.
+#[tokio::test(flavor = "multi_thread")]
+async fn job_of_flux_without_labels_in_its_template_is_taken_over_as_it_is() {
+    let world = World::new().await;
+    let job = |template: Value| {
+        json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "once", "namespace": world.ns},
+            "spec": {"template": template}})
+    };
+    let spec = json!({"restartPolicy": "Never", "containers": [{"name": "c", "image": "example.com/c:1"}]});
+    let api = world.api("batch/v1", "Job").await;
+    let mut of_flux = job(json!({"metadata": {}, "spec": spec}));
+    for (key, value) in world.owner().labels() {
+        of_flux["metadata"]["labels"][key] = json!(value);
+    }
+    api.patch("once", &PatchParams::apply("kustomize-controller"), &Patch::Apply(of_flux)).await.unwrap();
+    let changes = world.apply(&[job(json!({"spec": spec}))]).await.unwrap();
+    assert_eq!(lines(&changes), format!("Job/{}/once unchanged", world.ns));
+}
