@@ -19,7 +19,7 @@ use crate::cluster::{Cluster, Selection};
 use crate::error::Error;
 use crate::global::Global;
 use crate::kind::{Column, Group, Kind};
-use crate::output::{print, progress};
+use crate::output::{print, print_next, progress};
 use crate::verb::{Target, Verb};
 
 /// Kinds that are listed at once. More would keep the API server from others, and the objects of more kinds in memory.
@@ -230,13 +230,14 @@ impl Get {
         loop {
             let next = cluster.in_time(changes.next()).await.map_err(|_| Error::WatchEnded)?;
             let Some(object) = next.transpose()? else { return Ok(()) };
-            if selected(selector, kind, &object) {
-                print(&match self.flags.output {
-                    Some(form) => form.one(kind, &object)?,
-                    None => layout.table(kind, [layout.row(kind, &object)]),
-                })?;
-                layout.header = false;
-            }
+            let is_shown = selected(selector, kind, &object);
+            print_next(&match self.flags.output {
+                Some(form) if is_shown => form.one(kind, &object)?,
+                Some(_) => String::new(),
+                // The header comes with the first change, be it shown or not.
+                None => layout.table(kind, is_shown.then(|| layout.row(kind, &object))),
+            })?;
+            layout.header = false;
         }
     }
 

@@ -13,6 +13,7 @@ use super::kubeconfig;
 use super::throttle::{Pace, Throttle};
 use crate::error::{Error, chain};
 use crate::given::{Given, drop_empty_secret, path};
+use crate::integer;
 
 /// Largest file read for a flag, in bytes: token files have about one KiB.
 const MAX_FILE: u64 = 64 * 1024;
@@ -80,7 +81,15 @@ pub(crate) struct ClusterFlags {
     )]
     kube_api_qps: f32,
     /// Requests that may be made at once before that limit counts.
-    #[arg(long, global = true, hide_short_help = true, default_value = "300", value_name = "NUMBER")]
+    #[arg(
+        long,
+        global = true,
+        hide_short_help = true,
+        default_value = "300",
+        value_name = "NUMBER",
+        value_parser = burst,
+        allow_hyphen_values = true
+    )]
     kube_api_burst: u32,
     /// Accepted for compatibility; nothing is cached.
     #[arg(long, global = true, hide = true, value_parser = path())]
@@ -100,6 +109,11 @@ impl FromStr for Address {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         Ok(Self(if text.is_empty() { None } else { Some(text.parse()?) }))
     }
+}
+
+/// Reads a number of requests; one below nought counts as nought.
+fn burst(text: &str) -> Result<u32, String> {
+    integer::parse(text).map(|number| u32::try_from(number.max(0)).unwrap_or(u32::MAX))
 }
 
 impl ClusterFlags {

@@ -49,7 +49,7 @@ async fn requests_keep_the_pace_of_the_flags() {
     let world = World::new("pace").await;
     world.object("GitRepository", "podinfo").await;
     let begin = Instant::now();
-    let slow = world.weir().stdout("get all --kube-api-qps 5 --kube-api-burst 1").await;
+    let slow = world.weir().stdout("get all --kube-api-qps 5 --kube-api-burst 0x1").await;
     assert!(begin.elapsed() > Duration::from_secs(2), "a dozen kinds are listed, five a second");
     assert_eq!(slow, world.weir().stdout("get all").await);
 }

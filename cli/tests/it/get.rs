@@ -227,3 +227,18 @@ async fn a_watch_prints_each_change_as_a_row_until_the_timeout() {
     let shown = visible(shown.join("\n").as_bytes(), "");
     insta::assert_snapshot!(format!("{shown}{}", watch.end().await));
 }
+
+/// CLI-GET05: `weir get ks --watch | head -1` is done when `head` is.
+#[tokio::test]
+async fn a_watch_begins_with_the_header_and_ends_with_its_reader() {
+    let world = World::new("reader").await;
+    world.object("Kustomization", "app").await;
+    let mut watch = world.weir().start("get kustomizations --watch --status-selector ready=true");
+    let mut lines = BufReader::new(watch.child.stdout.take().unwrap()).lines();
+    let header = tokio::time::timeout(DEADLINE, lines.next_line()).await.unwrap().unwrap().unwrap();
+    assert!(header.starts_with("NAME"), "{header}");
+    drop(lines);
+    world.status("Kustomization", "app", ready(1, "True", "ReconciliationSucceeded", "Applied")).await;
+    let ended = tokio::time::timeout(DEADLINE, watch.child.wait()).await;
+    assert!(ended.unwrap().unwrap().success());
+}
