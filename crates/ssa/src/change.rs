@@ -72,11 +72,6 @@ impl ChangeSet {
         self.lines_of(|action| action != Action::Unknown)
     }
 
-    /// Returns true when the apply has written anything.
-    pub fn has_changes(&self) -> bool {
-        !self.changed_lines().is_empty()
-    }
-
     fn lines_of(&self, keep: impl Fn(Action) -> bool) -> String {
         let kept = self.0.iter().filter(|change| keep(change.action));
         kept.map(ToString::to_string).collect::<Vec<_>>().join("\n")
