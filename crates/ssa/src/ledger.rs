@@ -67,6 +67,8 @@ struct Record {
     owner: Arc<Owner>,
     settled: Option<Settled>,
     seen: Option<Seen>,
+    /// The last state of an object that a watch has seen go.
+    gone: Option<Precise>,
     touched: Instant,
 }
 
@@ -215,14 +217,21 @@ impl Ledger {
         let (fingerprint, ends_by_itself) = (seen.fingerprint, ends_by_itself(id, object.data.get("spec")));
         let settled = desired.map(|desired| Settled { desired, fingerprint, ends_by_itself });
         let mut state = self.state.lock();
-        let old = state.objects.get_of(owner, id).and_then(|old| old.seen.as_ref());
+        let old = state.objects.get_of(owner, id);
+        let gone = old.and_then(|old| old.gone.clone()).filter(|gone| seen.precise.is_older(gone));
+        let old = old.and_then(|old| old.seen.as_ref());
         let newer = old.filter(|old| seen.precise.is_older(&old.precise)).cloned();
         let newer =
             newer.map(|newer| Seen { assessment: newer.assessment.or(seen.assessment.clone()), ..newer });
-        let has_drifted =
-            newer.as_ref().zip(settled).is_some_and(|(newer, settled)| settled.is_changed_to(newer));
-        let (seen, touched) = (newer.or(Some(seen)), Instant::now());
-        state.objects.insert(owner, id, |owner| Record { owner, settled, seen, touched });
+        let has_drifted = settled.is_some_and(|settled| match &newer {
+            _ if gone.is_some() => !settled.ends_by_itself,
+            Some(newer) => settled.is_changed_to(newer),
+            None => false,
+        });
+        // One that has gone meanwhile is not there, whatever the answer says.
+        let seen = newer.or(Some(seen)).filter(|_| gone.is_none());
+        let touched = Instant::now();
+        state.objects.insert(owner, id, |owner| Record { owner, settled, seen, gone, touched });
         drop(state);
         self.tell(owner, id, has_drifted, false);
     }
@@ -246,17 +255,20 @@ impl Ledger {
         let has_status = is_waiting
             && before.is_none_or(|before| status_of(&before.assessment) != status_of(&seen.assessment));
         record.seen = Some(seen);
+        record.gone = None;
         record.touched = Instant::now();
         drop(state);
         self.tell(&owner, id, has_drifted, has_status);
     }
 
-    /// A watch has seen an object go, or lose its owner's label.
-    pub(crate) fn lost(&self, id: &ObjectId) {
+    /// A watch has seen an object go, or lose its owner's label; `last` is its state by then, if the watch has told it. The answer to a
+    /// request may come later, and show the object as it was before.
+    pub(crate) fn lost(&self, id: &ObjectId, last: Option<&ObjectMeta>) {
         let mut state = self.state.lock();
         let Some(record) = state.objects.get_mut(id) else { return };
         let is_missed = record.settled.is_some_and(|settled| !settled.ends_by_itself);
         let has_drifted = record.seen.take().is_some() && is_missed;
+        record.gone = last.and_then(Precise::of);
         record.touched = Instant::now();
         let owner = Arc::clone(&record.owner);
         let is_waiting = state.waiting.contains(&owner);
@@ -273,7 +285,7 @@ impl Ledger {
         });
         let gone: Vec<ObjectId> = gone.map(|(id, _)| id.clone()).collect();
         drop(state);
-        gone.iter().for_each(|id| self.lost(id));
+        gone.iter().for_each(|id| self.lost(id, None));
     }
 
     /// The watch of a kind has broken: nothing is proved until it has listed again.
@@ -341,7 +353,7 @@ impl Record {
 
     /// Of an object that nothing is known of yet.
     fn unknown(owner: Arc<Owner>) -> Self {
-        Self { owner, settled: None, seen: None, touched: Instant::now() }
+        Self { owner, settled: None, seen: None, gone: None, touched: Instant::now() }
     }
 
     /// The object as its owner has left it, if nothing has touched it since.

@@ -154,7 +154,9 @@ impl Inner {
                     let id = id_of(kind, object.metadata());
                     self.ledger.saw(&id, object.metadata(), object.body());
                 }
-                Ok(Event::Delete(object)) => self.ledger.lost(&id_of(kind, object.metadata())),
+                Ok(Event::Delete(object)) => {
+                    self.ledger.lost(&id_of(kind, object.metadata()), Some(object.metadata()));
+                }
                 Err(error) => {
                     self.ledger.unwatched(kind);
                     if is_refusal(&error) {

@@ -177,7 +177,7 @@ fn status_is_told_only_to_those_who_wait() {
 fn deleted_object_is_drift_whether_seen_or_missing_from_a_list() {
     let (ledger, notices) = ledger();
     ledger.settle(&owner("app"), &id(), Some(1), &object("5", "a", Value::Null));
-    ledger.lost(&id());
+    ledger.lost(&id(), None);
     assert_eq!(ledger.assessment(&owner("app"), &id()), Some(Assessment::not_found()));
     ledger.settle(&owner("app"), &id(), Some(1), &object("8", "a", Value::Null));
     ledger.listed(&kind(), Depth::Whole, &HashSet::new(), Instant::now());
@@ -194,7 +194,7 @@ fn released_object_tells_nobody() {
     let judged = Precise { uid: "u".to_owned(), version: "5".to_owned() };
     assert_eq!(ledger.prunable(&owner("app"), &id()), Some(judged));
     ledger.release(&owner("app"), &id());
-    ledger.lost(&id());
+    ledger.lost(&id(), None);
     assert!(notices.lock().is_empty());
     assert_eq!(ledger.prunable(&owner("app"), &id()), None);
 }
@@ -251,7 +251,7 @@ fn jobs_that_end_by_themselves_are_no_drift(
     going.metadata.deletion_timestamp = serde_json::from_value(json!("2026-01-01T00:00:00Z")).unwrap();
     ledger.saw(&id, &going.metadata, Some(&going));
     assert_eq!(notices.lock().len(), expected);
-    ledger.lost(&id);
+    ledger.lost(&id, None);
     assert_eq!(notices.lock().len(), 2 * expected);
     let entry = Entry { id: id.clone(), version: "v1".into() };
     assert!(!ledger.proves(&owner("app"), &[entry]), "the next run makes it");
@@ -292,4 +292,20 @@ fn object_about_which_something_is_to_be_done_is_seen_and_not_proved() {
     let other = object("6", "b", ready());
     ledger.saw(&id(), &other.metadata, Some(&other));
     assert!(notices.lock().is_empty());
+}
+
+/// Somebody deletes an object as soon as it is applied: the watch tells of that before the answer to the apply comes.
+#[rstest]
+#[case::since_it_was_applied("6", true)]
+#[case::before_it_was_applied_anew("4", false)]
+fn deletion_that_comes_before_the_answer_is_kept(#[case] deleted: &str, #[case] is_drift: bool) {
+    let (ledger, notices) = ledger();
+    ledger.open(&owner("app"), &id());
+    ledger.lost(&id(), Some(&object(deleted, "a", Value::Null).metadata));
+    ledger.settle(&owner("app"), &id(), Some(1), &object("5", "a", Value::Null));
+    assert_eq!(ledger.proves(&owner("app"), &entries()), !is_drift);
+    assert_eq!(notices.lock().contains(&("app".to_owned(), Notice::Drift)), is_drift);
+    let anew = object("7", "a", Value::Null);
+    ledger.settle(&owner("app"), &id(), Some(1), &anew);
+    assert!(ledger.proves(&owner("app"), &entries()));
 }
