@@ -111,9 +111,9 @@ impl FromStr for Address {
     }
 }
 
-/// Reads a number of requests; one below nought counts as nought.
+/// Reads a number of requests, in any form of Go's integers.
 fn burst(text: &str) -> Result<u32, String> {
-    integer::parse(text).map(|number| u32::try_from(number.max(0)).unwrap_or(u32::MAX))
+    u32::try_from(integer::parse(text)?).map_err(|_| format!("it must be between 0 and {}", u32::MAX))
 }
 
 impl ClusterFlags {

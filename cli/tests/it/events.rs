@@ -93,7 +93,7 @@ async fn events_are_those_of_the_kinds_and_of_what_objects_refer_to() {
 async fn flux_shows_the_same_events() {
     let everywhere = "events --for GitRepository/of-events-flux -A";
     let commands = [&COMMANDS[..], &[everywhere]].concat();
-    // Where no kind is named, this command tells the kinds.
+    // For an object without a known kind, this command names the kinds.
     let is_none =
         |command: &&str| command.ends_with("ConfigMap/podinfo") || command.ends_with("ExternalArtifact");
     let (without_kind, commands): (Vec<_>, Vec<_>) = commands.into_iter().partition(is_none);

@@ -145,7 +145,8 @@ impl FaultProxy {
         });
         let mut task = JoinSet::new();
         let served = shared.clone();
-        task.spawn(serve_each(listener, move |client| serve(client, served.clone(), is_http)));
+        let serve_client = move |client| serve(client, served.clone(), served.epoch.subscribe(), is_http);
+        task.spawn(serve_each(listener, serve_client));
         Ok(Self { address, shared, _task: task })
     }
 
@@ -265,9 +266,13 @@ impl Shared {
     }
 }
 
-/// Serves a connection until it ends or is cut.
-async fn serve(client: TcpStream, shared: Arc<Shared>, is_http: bool) -> std::io::Result<()> {
-    let mut epoch = shared.epoch.subscribe();
+/// Serves a connection until it ends or is cut. `epoch` has been listened to since it was accepted, so that no cut is missed.
+async fn serve(
+    client: TcpStream,
+    shared: Arc<Shared>,
+    mut epoch: watch::Receiver<u64>,
+    is_http: bool,
+) -> std::io::Result<()> {
     let serve = async {
         if is_http { http::serve(client, &shared).await } else { tcp::serve(client, &shared).await }
     };
