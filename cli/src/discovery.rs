@@ -50,8 +50,15 @@ impl Discovery {
             resource.api.api_version == api_version && (own == kind || own.to_lowercase() == kind)
         };
         let found = self.0.iter().find(is_meant).cloned();
-        found
-            .ok_or_else(|| Error::Api(format!("no matches for kind \"{kind}\" in version \"{api_version}\"")))
+        found.ok_or_else(|| {
+            let meant = self.resource(kind).map_or_else(
+                |_| String::new(),
+                |Resource { api: ApiResource { kind, api_version, .. }, .. }| {
+                    format!("\n  did you mean --kind {kind} --api-version {api_version}?")
+                },
+            );
+            Error::Api(format!("no matches for kind \"{kind}\" in version \"{api_version}\"{meant}"))
+        })
     }
 }
 
@@ -111,5 +118,19 @@ mod tests {
         ]);
         let found = discovery.resource(word).ok().map(|resource| resource.api.api_version);
         assert_eq!(found.as_deref(), expected);
+    }
+
+    #[rstest::rstest]
+    #[case("v1", "cm", "\n  did you mean --kind ConfigMap --api-version v1?")]
+    #[case("apps/v1", "ConfigMap", "\n  did you mean --kind ConfigMap --api-version v1?")]
+    #[case("v1", "nothing", "")]
+    fn a_kind_that_is_written_otherwise_is_named(
+        #[case] version: &str,
+        #[case] kind: &str,
+        #[case] hint: &str,
+    ) {
+        let discovery = Discovery(vec![resource("", "ConfigMap", "configmaps", "cm")]);
+        let refused = discovery.kind(version, kind).unwrap_err().to_string();
+        assert_eq!(refused, format!("no matches for kind \"{kind}\" in version \"{version}\"{hint}"));
     }
 }

@@ -47,17 +47,19 @@ pub(crate) fn confirm(question: &str) -> Result<bool, Error> {
 
 /// Asks for a secret. A terminal does not show it (CLI-G15).
 pub(crate) fn secret(question: &str) -> Result<SecretString, Error> {
-    crate::output::print(question)?;
     let is_terminal = std::io::stdin().is_terminal();
+    // Before the question, so that an answer that is pasted at once is not shown either.
     if is_terminal {
         echo("-echo");
     }
     let mut answer = String::new();
-    let read = std::io::stdin().lock().take(MAX_FILE).read_line(&mut answer);
+    let asked = crate::output::print(question);
+    let read = asked.map(|()| std::io::stdin().lock().take(MAX_FILE).read_line(&mut answer));
     if is_terminal {
         echo("echo");
         crate::output::print("\n")?;
     }
+    let read = read?;
     let failed =
         |cause: &str| Error::Flags(format!("could not read token: could not read from stdin: {cause}"));
     if read.map_err(|cause| failed(&cause.to_string()))? == 0 {

@@ -69,8 +69,8 @@ pub(crate) struct Words {
     pub(crate) one: &'static str,
     /// After `get`.
     pub(crate) many: &'static str,
-    /// A short form.
-    pub(crate) short: Option<&'static str>,
+    /// Short forms, as kubectl knows them.
+    pub(crate) short: &'static [&'static str],
 }
 
 /// A word that several kinds stand behind.
@@ -142,12 +142,12 @@ impl Kind {
         format!("{group} {}", self.words.many).trim_start().to_owned()
     }
 
-    /// The kind that a word names: its kind, plural or short form, in any case.
+    /// The kind that a word names: its kind, plural or a short form, in any case.
     pub(crate) fn find(word: &str) -> Option<&'static Self> {
         let word = word.to_lowercase();
         KINDS.iter().find(|kind| {
             let words = [kind.name.to_lowercase(), kind.plural.to_owned(), kind.words.one.to_owned()];
-            words.contains(&word) || kind.words.short.is_some_and(|short| short == word)
+            words.contains(&word) || kind.words.short.contains(&word.as_str())
         })
     }
 }

@@ -20,13 +20,16 @@ pub(crate) fn text(refused: &Error) -> String {
         None => match meant(refused) {
             // The parser's own tips are words of nearly the same letters.
             Some(meant) => rendered.lines().next().unwrap_or_default().to_owned() + &meant,
-            None => rendered.to_owned() + &help(refused).unwrap_or_default(),
+            None => {
+                rendered.to_owned() + &behind_switch(refused).or_else(|| help(refused)).unwrap_or_default()
+            }
         },
         Some(line) => {
             // The other tip is that flags may be values, which nobody means who has mistyped one.
             let tip = rendered.lines().find(|line| line.starts_with("  tip:") && line.contains("similar"));
             let tip = tip.filter(|_| is_near(refused) && !is_of_another_command(refused));
-            line + &tip.map(|tip| format!("\n\n{tip}")).unwrap_or_default()
+            let known = || help(refused).filter(|_| refused.kind() == ErrorKind::UnknownArgument);
+            line + &tip.map(|tip| format!("\n\n{tip}")).or_else(known).unwrap_or_default()
         }
     }
 }
@@ -34,6 +37,13 @@ pub(crate) fn text(refused: &Error) -> String {
 /// Says which command's help tells what may stand there.
 fn help(refused: &Error) -> Option<String> {
     Some(format!("\n  try: {} --help", command(refused)?.join(" ")))
+}
+
+/// Says how a switch gets its value, where one stands behind it (`--prune false`). Flux drops it, and takes the switch to be on.
+fn behind_switch(refused: &Error) -> Option<String> {
+    let ContextValue::String(word) = refused.get(ContextKind::InvalidArg)? else { return None };
+    let is_value = refused.kind() == ErrorKind::UnknownArgument && matches!(word.as_str(), "true" | "false");
+    is_value.then(|| format!("\n  the value of a switch stands behind '=', as in --prune={word}"))
 }
 
 /// Returns the words of the command that has refused something.
@@ -139,16 +149,19 @@ mod tests {
     use super::*;
 
     #[rstest::rstest]
-    #[case("get ks --nope", "unknown flag: --nope")]
+    #[case("get ks --nope", "unknown flag: --nope\n  try: weir get kustomizations --help")]
     #[case(
         "get ks --no-headr",
         "unknown flag: --no-headr\n\n  tip: a similar argument exists: '--no-header'"
     )]
-    #[case("get ks --foo", "unknown flag: --foo")]
+    #[case("get ks --foo", "unknown flag: --foo\n  try: weir get kustomizations --help")]
     #[case("get ks --watchh", "unknown flag: --watchh\n\n  tip: a similar argument exists: '--watch'")]
-    #[case("bootstrap gitlab --username me", "unknown flag: --username")]
-    #[case("bootstrap gitea --deploy-token-auth", "unknown flag: --deploy-token-auth")]
-    #[case("get ks -Z", "unknown shorthand flag: 'Z' in -Z")]
+    #[case("bootstrap gitlab --username me", "unknown flag: --username\n  try: weir bootstrap gitlab --help")]
+    #[case(
+        "bootstrap gitea --deploy-token-auth",
+        "unknown flag: --deploy-token-auth\n  try: weir bootstrap gitea --help"
+    )]
+    #[case("get ks -Z", "unknown shorthand flag: 'Z' in -Z\n  try: weir get kustomizations --help")]
     #[case(
         "get ks --timeout soon",
         "invalid argument \"soon\" for \"--timeout\" flag: time: invalid duration \"soon\""
@@ -216,11 +229,16 @@ mod tests {
     )]
     #[case("get ks --timeout", "flag needs an argument: --timeout")]
     #[case("nope", "unrecognized subcommand 'nope'\n  try: weir --help")]
+    #[case(
+        "create ks a --prune false --source b",
+        "unexpected argument 'false' found\n  the value of a switch stands behind '=', as in --prune=false"
+    )]
     #[case("get ks a b", "unexpected argument 'b' found\n  try: weir get kustomizations --help")]
     #[case(
         "get gitrepositories",
         "unrecognized subcommand 'gitrepositories'\n  did you mean 'get sources git'?"
     )]
+    #[case("get hc", "unrecognized subcommand 'hc'\n  did you mean 'get sources chart'?")]
     #[case("reconcile git app", "unrecognized subcommand 'git'\n  did you mean 'reconcile source git'?")]
     #[case(
         "reconcile source Kustomization app",

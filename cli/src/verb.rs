@@ -177,8 +177,9 @@ fn branch<V: Verb>(group: Group) -> Command {
 fn leaf_of_kind<V: Verb>(kind: &'static Kind, group: &str) -> Command {
     let (word, other) = words_of_kind::<V>(kind);
     let mut command = leaf::<V>(Target::Kind(kind), word, format!("{group} {word}").trim_start());
-    if let Some(short) = kind.words.short {
-        command = command.visible_alias(short);
+    // Behind a group its kinds have short words already.
+    if kind.words.group.is_none() {
+        command = command.visible_aliases(kind.words.short.iter().copied());
     }
     if word == other { command } else { command.alias(other) }
 }

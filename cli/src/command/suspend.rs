@@ -163,7 +163,7 @@ impl Objects {
                 Ok(found) => match found.first() {
                     Some(object) => act(object).await,
                     None => {
-                        progress::failure(&not_found(name));
+                        progress::failure(&(not_found(name) + &cluster.similar(kind, name).await));
                         Ok(())
                     }
                 },

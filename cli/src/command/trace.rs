@@ -74,7 +74,9 @@ impl Trace {
         let name = self.objects.first().ok_or_else(|| missing("name is required"))?;
         let kind = self.kind.as_deref().ok_or_else(|| missing("kind is required (--kind)"))?;
         let api_version = self.api_version.as_deref();
-        let api_version = api_version.ok_or_else(|| missing("apiVersion is required (--api-version)"))?;
+        let api_version = api_version.ok_or_else(|| {
+            missing(&format!("apiVersion is required (--api-version)\n  try: weir trace {kind}/{name}"))
+        })?;
         let failed = |error: Error| error.prefixed("failed to find object");
         let resource = Discovery::ask(cluster).await?.kind(api_version, kind).map_err(failed)?;
         Ok((kind.to_owned(), get(cluster, &resource, name).await.map_err(failed)?))

@@ -149,6 +149,7 @@ impl ClusterFlags {
 
     /// The configuration that the flags make of a kubeconfig. Where nothing is chosen, it is that of the Pod, if this is one.
     pub(crate) fn config(&self, kubeconfig: Option<&Kubeconfig>) -> Result<Config, Error> {
+        self.check_files()?;
         let config = self.chosen_config(kubeconfig)?;
         let has_fields = !self.as_group.is_empty() || self.as_uid.is_some() || !self.as_user_extra.is_empty();
         if has_fields && config.auth_info.impersonate.is_none() {
@@ -158,11 +159,28 @@ impl ClusterFlags {
         Ok(config)
     }
 
+    /// Names a file of certificates or of a key that cannot be read; the client itself tells the reason alone.
+    fn check_files(&self) -> Result<(), Error> {
+        let files = [
+            ("certificate-authority", &self.certificate_authority),
+            ("client-certificate", &self.client_certificate),
+            ("client-key", &self.client_key),
+        ];
+        for (flag, path) in files {
+            let Some(path) = path else { continue };
+            std::fs::File::open(path).map_err(|error| {
+                Error::KubeConfig(format!("unable to read --{flag} {}: {error}", path.display()))
+            })?;
+        }
+        Ok(())
+    }
+
     fn chosen_config(&self, kubeconfig: Option<&Kubeconfig>) -> Result<Config, Error> {
         let (none, change) = (Kubeconfig::default(), |config: &mut Config| self.change(config));
         let file = kubeconfig.unwrap_or(&none);
         if !self.has_choice(file) {
-            let mut config = Config::incluster().map_err(|error| no_cluster(file, &error))?;
+            let mut config =
+                Config::incluster().map_err(|error| no_cluster(file, &self.place_of_kubeconfig(), &error))?;
             change(&mut config);
             return Ok(config);
         }
@@ -211,10 +229,7 @@ impl ClusterFlags {
         if self.server().is_some() {
             return "--server".to_owned();
         }
-        let path = match &self.kubeconfig {
-            Some(path) => path.display().to_string(),
-            None => kubeconfig::places(),
-        };
+        let path = self.place_of_kubeconfig();
         let [context, cluster, _] = self.chosen();
         let current = || file?.current_context.as_deref().filter(|name| !name.is_empty());
         match (cluster, context.or_else(current)) {
@@ -222,6 +237,11 @@ impl ClusterFlags {
             (None, Some(context)) => format!("context '{context}' of {path}"),
             (None, None) => "the Pod's environment".to_owned(),
         }
+    }
+
+    /// The path of the kubeconfig, or the places where it is looked for.
+    fn place_of_kubeconfig(&self) -> String {
+        self.kubeconfig.as_ref().map_or_else(kubeconfig::places, |path| path.display().to_string())
     }
 
     /// The namespace that the kubeconfig's context names.
@@ -282,16 +302,15 @@ impl ClusterFlags {
 }
 
 /// Returns the reason for which no cluster is known: none is chosen, and this is no Pod.
-fn no_cluster(file: &Kubeconfig, error: &InClusterError) -> Error {
+fn no_cluster(file: &Kubeconfig, place: &str, error: &InClusterError) -> Error {
     let is_empty = file.contexts.is_empty() && file.clusters.is_empty() && file.auth_infos.is_empty();
     Error::KubeConfig(match is_empty {
-        true => no_file(error),
-        false => chain(&KubeconfigError::CurrentContextNotSet),
+        true => no_file(place, error),
+        false => chain(&KubeconfigError::CurrentContextNotSet) + &kubeconfig::choice(file),
     })
 }
 
-fn no_file(error: &InClusterError) -> String {
-    let place = kubeconfig::places();
+fn no_file(place: &str, error: &InClusterError) -> String {
     match error {
         // Nobody who has no kubeconfig wants to hear of a Pod's environment.
         InClusterError::ReadEnvironmentVariable(_) => {

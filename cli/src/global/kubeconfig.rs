@@ -59,23 +59,37 @@ pub(super) fn config(
     change: impl FnOnce(&mut Config),
 ) -> Result<Config, Error> {
     let config = client::kubeconfig::changed_config(file, options, server, change);
-    config.map_err(|error| Error::KubeConfig(chain(&error) + &known_contexts(file, options)))
+    config.map_err(|error| Error::KubeConfig(chain(&error) + &hint(&error, file, options)))
 }
 
 /// Contexts that are named where another one is asked for; a person has a few.
 const MAX_CONTEXTS: usize = 20;
 
-/// Returns a line that names the contexts of a file which lacks the wanted one.
-fn known_contexts(file: &Kubeconfig, options: &KubeConfigOptions) -> String {
-    let names: Vec<_> =
-        file.contexts.iter().map(|context| context.name.as_str()).take(MAX_CONTEXTS).collect();
-    let wanted = options.context.as_deref().or(file.current_context.as_deref());
-    match wanted {
-        Some(wanted) if !names.is_empty() && file.contexts.iter().all(|context| context.name != wanted) => {
-            format!("\n  its contexts are: {}", names.join(", "))
+/// Returns a line that names the contexts of a file which lacks the wanted one, or wants none.
+fn hint(error: &client::kubeconfig::Error, file: &Kubeconfig, options: &KubeConfigOptions) -> String {
+    if let client::kubeconfig::Error::Kubeconfig(KubeconfigError::CurrentContextNotSet) = error {
+        return choice(file);
+    }
+    let is_there = |wanted: &str| file.contexts.iter().any(|context| context.name == wanted);
+    match options.context.as_deref().or(file.current_context.as_deref()) {
+        Some(wanted) if !file.contexts.is_empty() && !is_there(wanted) => {
+            format!("\n  its contexts are: {}", contexts(file))
         }
         _ => String::new(),
     }
+}
+
+/// Returns a line about the flag that chooses a context, where the file has any.
+pub(super) fn choice(file: &Kubeconfig) -> String {
+    match file.contexts.is_empty() {
+        true => String::new(),
+        false => format!("\n  --context chooses one of: {}", contexts(file)),
+    }
+}
+
+fn contexts(file: &Kubeconfig) -> String {
+    let names = file.contexts.iter().map(|context| context.name.as_str());
+    names.take(MAX_CONTEXTS).collect::<Vec<_>>().join(", ")
 }
 
 /// As [`refused`], with the name of the file, which errors in its content lack.

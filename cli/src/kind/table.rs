@@ -18,7 +18,7 @@ use crate::output::rfc3339;
 pub(crate) static KINDS: [Kind; 15] = [
     Kind {
         human: "source oci",
-        words: Words { group: Some(Group::Source), one: "oci", many: "oci", short: None },
+        words: Words { group: Some(Group::Source), one: "oci", many: "oci", short: &["ocirepo"] },
         columns: SOURCE_COLUMNS,
         shortens: true,
         success: fetched,
@@ -26,7 +26,7 @@ pub(crate) static KINDS: [Kind; 15] = [
     },
     Kind {
         human: "source bucket",
-        words: Words { group: Some(Group::Source), one: "bucket", many: "bucket", short: None },
+        words: Words { group: Some(Group::Source), one: "bucket", many: "bucket", short: &[] },
         columns: SOURCE_COLUMNS,
         shortens: true,
         success: fetched,
@@ -34,7 +34,7 @@ pub(crate) static KINDS: [Kind; 15] = [
     },
     Kind {
         human: "source git",
-        words: Words { group: Some(Group::Source), one: "git", many: "git", short: None },
+        words: Words { group: Some(Group::Source), one: "git", many: "git", short: &["gitrepo"] },
         columns: SOURCE_COLUMNS,
         shortens: true,
         success: fetched,
@@ -42,16 +42,16 @@ pub(crate) static KINDS: [Kind; 15] = [
     },
     Kind {
         human: "source helm",
-        words: Words { group: Some(Group::Source), one: "helm", many: "helm", short: None },
+        words: Words { group: Some(Group::Source), one: "helm", many: "helm", short: &["helmrepo"] },
         columns: SOURCE_COLUMNS,
         shortens: true,
-        static_message: |object| (text(object, "/spec/type") == "oci").then_some("Helm repository is Ready"),
+        static_message: |object| (text(object, "/spec/type") == "oci").then_some(OF_REGISTRY),
         success: indexed,
         ..of::<HelmRepository>()
     },
     Kind {
         human: "source chart",
-        words: Words { group: Some(Group::Source), one: "chart", many: "chart", short: None },
+        words: Words { group: Some(Group::Source), one: "chart", many: "chart", short: &["hc"] },
         // The revision is a version, whose build part may look like a hash.
         columns: &[Name, Text("Revision", "/status/artifact/revision"), Suspended, Ready, Message],
         shortens: true,
@@ -61,7 +61,7 @@ pub(crate) static KINDS: [Kind; 15] = [
     },
     Kind {
         human: "source external-artifact",
-        words: Words { group: Some(Group::Source), one: "external", many: "external", short: None },
+        words: Words { group: Some(Group::Source), one: "external", many: "external", short: &["ea"] },
         columns: &[Name, Revision("/status/artifact/revision"), MadeOf, Ready, Message],
         shortens: true,
         verbs: Verbs::Get,
@@ -69,14 +69,24 @@ pub(crate) static KINDS: [Kind; 15] = [
     },
     Kind {
         human: "image repository",
-        words: Words { group: Some(Group::Image), one: "repository", many: "repository", short: None },
+        words: Words {
+            group: Some(Group::Image),
+            one: "repository",
+            many: "repository",
+            short: &["imgrepo", "imagerepo"],
+        },
         columns: &[Name, Time("Last scan", "/status/lastScanResult/scanTime"), Suspended, Ready, Message],
         success: scanned,
         ..of::<ImageRepository>()
     },
     Kind {
         human: "image policy",
-        words: Words { group: Some(Group::Image), one: "policy", many: "policy", short: None },
+        words: Words {
+            group: Some(Group::Image),
+            one: "policy",
+            many: "policy",
+            short: &["imgpol", "imagepol"],
+        },
         columns: &[
             Name,
             Text("Image", "/status/latestRef/name"),
@@ -89,14 +99,19 @@ pub(crate) static KINDS: [Kind; 15] = [
     },
     Kind {
         human: "image update automation",
-        words: Words { group: Some(Group::Image), one: "update", many: "update", short: None },
+        words: Words {
+            group: Some(Group::Image),
+            one: "update",
+            many: "update",
+            short: &["iua", "imgupd", "imgauto"],
+        },
         columns: &[Name, Time("Last run", "/status/lastAutomationRunTime"), Suspended, Ready, Message],
         success: automated,
         ..of::<ImageUpdateAutomation>()
     },
     Kind {
         human: "helmrelease",
-        words: Words { group: None, one: "helmrelease", many: "helmreleases", short: Some("hr") },
+        words: Words { group: None, one: "helmrelease", many: "helmreleases", short: &["hr"] },
         columns: &[Name, Source, FirstOf("Revision", CHART_VERSIONS), Suspended, Ready, Message],
         sources: &["HelmChart", "OCIRepository"],
         success: |release| format!("applied revision {}", first_of(release, CHART_VERSIONS)),
@@ -109,7 +124,7 @@ pub(crate) static KINDS: [Kind; 15] = [
     },
     Kind {
         human: "kustomization",
-        words: Words { group: None, one: "kustomization", many: "kustomizations", short: Some("ks") },
+        words: Words { group: None, one: "kustomization", many: "kustomizations", short: &["ks"] },
         columns: &[Name, Source, Revision("/status/lastAppliedRevision"), Suspended, Ready, Message],
         shortens: true,
         sources: &["OCIRepository", "GitRepository", "Bucket"],
@@ -118,14 +133,14 @@ pub(crate) static KINDS: [Kind; 15] = [
     },
     Kind {
         human: "receiver",
-        words: Words { group: None, one: "receiver", many: "receivers", short: None },
+        words: Words { group: None, one: "receiver", many: "receivers", short: &[] },
         columns: &[Name, Suspended, Ready, Message],
         success: |_| "Receiver reconciliation completed".to_owned(),
         ..of::<Receiver>()
     },
     Kind {
         human: "alert provider",
-        words: Words { group: None, one: "alert-provider", many: "alert-providers", short: None },
+        words: Words { group: None, one: "alert-provider", many: "alert-providers", short: &[] },
         columns: &[Name, Ready, Message],
         static_message: |_| Some("Provider is Ready"),
         has_conditions: false,
@@ -135,7 +150,7 @@ pub(crate) static KINDS: [Kind; 15] = [
     },
     Kind {
         human: "alert",
-        words: Words { group: None, one: "alert", many: "alerts", short: None },
+        words: Words { group: None, one: "alert", many: "alerts", short: &[] },
         columns: &[Name, Suspended, Ready, Message],
         static_message: |_| Some("Alert is Ready"),
         has_conditions: false,
@@ -145,7 +160,7 @@ pub(crate) static KINDS: [Kind; 15] = [
     },
     Kind {
         human: "artifactgenerator",
-        words: Words { group: Some(Group::Artifact), one: "generator", many: "generators", short: None },
+        words: Words { group: Some(Group::Artifact), one: "generator", many: "generators", short: &["ag"] },
         columns: &[Name, Suspended, Ready, Message],
         verbs: Verbs::Get,
         ..of::<ArtifactGenerator>()
@@ -174,7 +189,7 @@ const fn of<K: FluxObject>() -> Kind {
         group: K::GROUP,
         version: K::VERSION,
         plural: K::PLURAL,
-        words: Words { group: None, one: "", many: "", short: None },
+        words: Words { group: None, one: "", many: "", short: &[] },
         columns: &[],
         shortens: false,
         static_message: |_| None,
@@ -234,13 +249,16 @@ fn fetched(object: &DynamicObject) -> String {
     format!("fetched revision {}", revision_of(object))
 }
 
-/// Those of OCI registries have no index, and say so themselves.
+/// Those of OCI registries have no index, and say so themselves; where nothing reconciles them, they have no condition.
 fn indexed(object: &DynamicObject) -> String {
-    match ready(object).filter(|_| text(object, "/spec/type") == "oci") {
-        Some((_, message)) => message.to_owned(),
-        None => fetched(object),
+    match text(object, "/spec/type").as_str() {
+        "oci" => ready(object).map_or(OF_REGISTRY, |(_, message)| message).to_owned(),
+        _ => fetched(object),
     }
 }
+
+/// Message for a HelmRepository of an OCI registry, which nothing reconciles.
+const OF_REGISTRY: &str = "Helm repository is Ready";
 
 fn applied(object: &DynamicObject) -> String {
     format!("applied revision {}", text(object, "/status/lastAppliedRevision"))
@@ -270,6 +288,18 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    /// The short forms are those of the CRDs, so that what kubectl knows is known here.
+    #[test]
+    fn kinds_are_known_by_the_names_that_kubectl_has_for_them() {
+        for definition in crate::manifests::crds().unwrap() {
+            let names = &definition["spec"]["names"];
+            let short = names["shortNames"].as_array().into_iter().flatten();
+            let short: Vec<_> = short.filter_map(Value::as_str).collect();
+            let kind = Kind::named(names["kind"].as_str().unwrap()).unwrap();
+            assert_eq!(kind.words.short, short, "{}", kind.name);
+        }
+    }
 
     #[test]
     fn durations_of_helm_releases_are_written_as_by_go() {
@@ -304,7 +334,7 @@ mod tests {
     #[test]
     fn a_helm_repository_of_a_registry_says_itself_that_it_is_well() {
         let kind = Kind::named("HelmRepository").unwrap();
-        let object = |type_: &str| {
+        let object = |type_: &str| -> DynamicObject {
             serde_json::from_value(json!({
             "apiVersion": "x/v1", "kind": "HelmRepository", "metadata": {}, "spec": { "type": type_ },
             "status": {
@@ -314,6 +344,9 @@ mod tests {
         })).unwrap()
         };
         assert_eq!((kind.success)(&object("oci")), "Helm repository is ready");
+        let mut unseen = object("oci");
+        unseen.data.as_object_mut().unwrap().remove("status");
+        assert_eq!((kind.success)(&unseen), "Helm repository is Ready");
         assert_eq!((kind.success)(&object("default")), "fetched revision sha256:1");
     }
 }

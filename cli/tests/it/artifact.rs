@@ -130,6 +130,21 @@ async fn artifacts_that_cannot_be_are_refused_as_by_flux() {
     }
 }
 
+/// CLI-ART03: the digest that a line names would be another one than that of the artifact. Flux pushes, and then refuses it.
+#[tokio::test]
+async fn an_artifact_is_not_pushed_to_a_digest() {
+    let registry = Registry::start().await.unwrap();
+    let (folder, url) = (manifests(), registry.url("org/app"));
+    let weir = weir(folder.path());
+    for place in [format!("{url}@sha256:{}", "a".repeat(64)), format!("{url}:v1@sha256:{}", "a".repeat(64))] {
+        let push = format!("push artifact {place} --path app --source s --revision r");
+        let refused = weir.transcript(&[&push]).await;
+        assert!(refused.contains("2> ✗ artifact tag parsing failed: "), "{refused}");
+    }
+    let listed = weir.transcript(&[&format!("list artifacts {url}")]).await;
+    assert!(listed.contains("[exit status: 1]"), "nothing was pushed: {listed}");
+}
+
 #[tokio::test]
 async fn files_are_packed_as_flux_packs_them() {
     let folder = manifests();

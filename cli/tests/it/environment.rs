@@ -93,13 +93,24 @@ async fn flags_lead_to_a_server_without_a_context() {
         (&file, "--server=http://127.0.0.1:8", "cannot reach the API server http://127.0.0.1:8"),
         (&file, "--server=127.0.0.1:8", "cannot reach the API server http://127.0.0.1:8"),
         (&nothing, "--server=127.0.0.1:8", "cannot reach the API server http://127.0.0.1:8"),
-        (&file, "--context=", "failed to determine current context"),
-        (&file, "", "failed to determine current context"),
+        (&file, "--context=", "failed to determine current context\n2>   --context chooses one of: x\n"),
+        (&file, "", "failed to determine current context\n2>   --context chooses one of: x\n"),
         (
             &nothing,
             "",
             "no kubeconfig at /dev/null, and not in a Pod; $KUBECONFIG or --kubeconfig names another file",
         ),
+        (
+            &file,
+            "--context=x --certificate-authority=/nowhere",
+            "unable to read --certificate-authority /nowhere: ",
+        ),
+        (
+            &file,
+            "--context=x --client-certificate=/nowhere",
+            "unable to read --client-certificate /nowhere: ",
+        ),
+        (&file, "--kubeconfig=/dev/null", "no kubeconfig at /dev/null, and not in a Pod"),
         (
             &nothing,
             "--kubeconfig=/nowhere",

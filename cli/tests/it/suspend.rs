@@ -47,6 +47,16 @@ async fn a_command_without_objects_is_refused() {
     insta::assert_snapshot!(weir.transcript(&commands).await);
 }
 
+#[tokio::test]
+async fn a_name_that_is_nearly_right_is_corrected() {
+    let world = World::new("suspend-similar").await;
+    world.object("Kustomization", "frontend").await;
+    for verb in ["suspend", "resume"] {
+        let transcript = world.weir().transcript(&[&format!("{verb} kustomization fronted")]).await;
+        assert!(transcript.contains("\n2>   did you mean 'frontend'?\n"), "{transcript}");
+    }
+}
+
 /// `weir suspend … 2>&1 | head -1` does all that it is for, whoever reads of it.
 #[tokio::test]
 async fn progress_that_nobody_reads_stops_nothing() {

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::world::{SHA, World, artifact, condition, ready, with};
 
-const COMMANDS: [&str; 20] = [
+const COMMANDS: [&str; 19] = [
     "trace configmap podinfo",
     "trace cm/podinfo service/podinfo",
     "trace ConfigMaps podinfo other",
@@ -23,7 +23,6 @@ const COMMANDS: [&str; 20] = [
     "trace nothing x",
     "trace",
     "trace cm",
-    "trace podinfo --kind=ConfigMap",
     "trace nowhere --kind=ConfigMap --api-version=v1",
 ];
 
@@ -152,6 +151,33 @@ async fn objects(world: &World) {
 #[tokio::test]
 async fn an_object_is_traced_to_its_source() {
     insta::assert_snapshot!(world("trace").await.weir().transcript(&COMMANDS).await);
+}
+
+/// Kinds that `--kind` does not take as they are written are named, and so is the shorter way.
+#[tokio::test]
+async fn people_are_led_to_kinds() {
+    let weir = World::new("trace-hints").await.weir();
+    for (line, hint) in [
+        (
+            "trace podinfo --kind=deploy --api-version=apps/v1",
+            "did you mean --kind Deployment --api-version apps/v1?",
+        ),
+        (
+            "trace podinfo --kind=Deployment --api-version=v1",
+            "did you mean --kind Deployment --api-version apps/v1?",
+        ),
+        (
+            "trace podinfo --kind=Nothing --api-version=v1",
+            "no matches for kind \"Nothing\" in version \"v1\"\n[exit",
+        ),
+        (
+            "trace podinfo --kind=deploy",
+            "object apiVersion is required (--api-version)\n2>   try: weir trace deploy/podinfo",
+        ),
+    ] {
+        let transcript = weir.transcript(&[line]).await;
+        assert!(transcript.contains(hint), "{transcript}");
+    }
 }
 
 #[tokio::test]

@@ -82,6 +82,12 @@ impl Push {
             return Err(Error::Flags("invalid path \"\"".to_owned()));
         }
         let reference = Reference::from_url(url).map_err(bad_url)?;
+        if reference.digest().is_some() {
+            let reason = format!(
+                "artifact tag parsing failed: {url} names a digest; the registry gives it, only a tag is chosen"
+            );
+            return Err(Error::Flags(reason));
+        }
         let content = Content::find(&self.path, self.resolve_symlinks, true)?;
         let mut annotations = self.annotations()?;
         let registry = self.login.open(reference.repository(), global.timeout.to_std()).await?;

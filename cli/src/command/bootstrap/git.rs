@@ -73,6 +73,11 @@ impl Git {
         self.find_password()?;
         self.flags.check()?;
         let signing_key = self.signing_key()?;
+        if self.url.is_empty() {
+            return Err(Error::Flags(
+                "--url is required, such as ssh://git@example.com/fleet.git".to_owned(),
+            ));
+        }
         let url = Url::parse(&self.url).map_err(|error| {
             let reason = match error {
                 url::ParseError::RelativeUrlWithoutBase => "scheme \"\" is not supported".to_owned(),

@@ -155,37 +155,59 @@ fn judge(kind: &Kind, object: &DynamicObject, target: &str, now: Timestamp) -> J
     }
 }
 
-/// Returns the command that helps by the reason of a failure.
+/// Reasons of failures for which the address or the credentials of an object are to be looked at.
+const OF_REMOTES: [&str; 7] = [
+    "AuthenticationFailed",
+    "GitOperationFailed",
+    "OCIArtifactPullFailed",
+    "ReadOperationFailed",
+    "BucketOperationFailed",
+    "IndexationFailed",
+    "TokenNotFound",
+];
+
+/// Returns the command or the change that helps by the reason of a failure.
 fn hint(kind: &Kind, object: &DynamicObject, reason: &str, target: &str, logs: &str) -> String {
-    let secret = text(object, "/spec/secretRef/name");
-    match reason {
-        "AuthenticationFailed"
-        | "GitOperationFailed"
-        | "OCIPullFailed"
-        | "BucketOperationFailed"
-        | "IndexationFailed"
-            if !secret.is_empty() =>
-        {
-            format!(
-                "check the address, and the Secret {}/{secret}; then: weir reconcile {target}",
-                namespace(object)
-            )
-        }
-        "GitOperationFailed" | "OCIPullFailed" | "BucketOperationFailed" | "IndexationFailed" => {
-            let address = first_of(object, &["/spec/url", "/spec/endpoint"]);
-            format!("check the address {address}; then: weir reconcile {target}")
-        }
-        "BuildFailed" if kind.name == "Kustomization" => {
-            format!("weir build {target} --path <folder of the files>")
-        }
-        "ReconciliationFailed" if kind.name == "Kustomization" => {
+    if OF_REMOTES.contains(&reason) || (kind.name, reason) == ("HelmRepository", "Failed") {
+        return of_remote(kind, object)
+            .map_or_else(|| logs.to_owned(), |what| format!("check {what}; then: weir reconcile {target}"));
+    }
+    match (kind.name, reason) {
+        ("Kustomization", "BuildFailed") => format!("weir build {target} --path <folder of the files>"),
+        ("Kustomization", "ReconciliationFailed") => {
             format!("weir diff {target} --path <folder of the files>")
         }
-        "DependencyNotReady" => format!("check its spec.dependsOn ({target})"),
-        "ArtifactFailed" if kind.name == "Kustomization" => {
+        ("Kustomization", "PruneRefused") => {
+            format!("put the objects back into the source, or allow it as the message says ({target})")
+        }
+        ("Kustomization", "ArtifactFailed") => {
             format!("check its spec.path {} in the source's files ({target})", text(object, "/spec/path"))
         }
+        ("HelmChart", "ChartPullError" | "InvalidChartReference") => {
+            format!("check its spec.chart and spec.version, and the address of its source ({target})")
+        }
+        ("ImagePolicy", "Failure") => {
+            format!("check its spec.policy and spec.filterTags against the tags of the image ({target})")
+        }
+        (_, "DependencyNotReady") => format!("check its spec.dependsOn ({target})"),
         _ => logs.to_owned(),
+    }
+}
+
+/// Returns what is to be looked at where a server refuses or is not there: the address and the Secret of an object, or of its source.
+fn of_remote(kind: &Kind, object: &DynamicObject) -> Option<String> {
+    if kind.name == "ImageUpdateAutomation" {
+        let (of_kind, name) = (text(object, "/spec/sourceRef/kind"), text(object, "/spec/sourceRef/name"));
+        return Some(format!("that the Secret of {of_kind} {name} may push"));
+    }
+    let address = first_of(object, &["/spec/url", "/spec/endpoint", "/spec/image"]);
+    let secret = text(object, "/spec/secretRef/name");
+    let place = format!("the Secret {}/{secret}", namespace(object));
+    match (address.is_empty(), secret.is_empty()) {
+        (true, true) => None,
+        (true, false) => Some(place),
+        (false, true) => Some(format!("the address {address}")),
+        (false, false) => Some(format!("the address {address}, and {place}")),
     }
 }
 
@@ -244,9 +266,9 @@ mod tests {
         Some("check its spec.path ./apps in the source's files (kustomization apps -n prod)"))]
     #[case("Kustomization", json!({}), json!({}), ready("False", "DependencyNotReady"), State::Failed,
         "not ready for 10m, since 2022-02-03T01:37:54Z (DependencyNotReady)", Some("check its spec.dependsOn (kustomization apps -n prod)"))]
-    #[case("GitRepository", json!({}), json!({ "secretRef": { "name": "key" } }), ready("False", "GitOperationFailed"), State::Failed,
+    #[case("GitRepository", json!({}), json!({ "url": "https://h.io/r", "secretRef": { "name": "key" } }), ready("False", "GitOperationFailed"), State::Failed,
         "not ready for 10m, since 2022-02-03T01:37:54Z (GitOperationFailed)",
-        Some("check the address, and the Secret prod/key; then: weir reconcile source git apps -n prod"))]
+        Some("check the address https://h.io/r, and the Secret prod/key; then: weir reconcile source git apps -n prod"))]
     #[case("Bucket", json!({}), json!({ "endpoint": "s3.example.com" }), ready("False", "BucketOperationFailed"), State::Failed,
         "not ready for 10m, since 2022-02-03T01:37:54Z (BucketOperationFailed)",
         Some("check the address s3.example.com; then: weir reconcile source bucket apps -n prod"))]
@@ -265,6 +287,28 @@ mod tests {
     ) {
         let found = judged(kind, metadata, spec, status);
         assert_eq!((found.state, found.headline.as_str(), found.hint.as_deref()), (state, headline, hint));
+    }
+
+    #[rstest::rstest]
+    #[case("OCIRepository", "OCIArtifactPullFailed", json!({ "url": "oci://h.io/r" }), "check the address oci://h.io/r; then: weir reconcile source oci apps -n prod")]
+    #[case("HelmRepository", "Failed", json!({ "url": "https://h.io" }), "check the address https://h.io; then: weir reconcile source helm apps -n prod")]
+    #[case("ImageRepository", "ReadOperationFailed", json!({ "image": "h.io/a", "secretRef": { "name": "key" } }),
+        "check the address h.io/a, and the Secret prod/key; then: weir reconcile image repository apps -n prod")]
+    #[case("ImageUpdateAutomation", "GitOperationFailed", json!({ "sourceRef": { "kind": "GitRepository", "name": "fleet" } }),
+        "check that the Secret of GitRepository fleet may push; then: weir reconcile image update apps -n prod")]
+    #[case("Receiver", "TokenNotFound", json!({ "secretRef": { "name": "key" } }), "check the Secret prod/key; then: weir reconcile receiver apps -n prod")]
+    #[case("ImagePolicy", "Failure", json!({}), "check its spec.policy and spec.filterTags against the tags of the image (image policy apps -n prod)")]
+    #[case("HelmChart", "ChartPullError", json!({}), "check its spec.chart and spec.version, and the address of its source (source chart apps -n prod)")]
+    #[case("Kustomization", "PruneRefused", json!({}), "put the objects back into the source, or allow it as the message says (kustomization apps -n prod)")]
+    #[case("Kustomization", "Other", json!({}), "weir logs --level error --kind Kustomization --name apps -n prod")]
+    fn a_failure_is_answered_by_its_reason(
+        #[case] kind: &str,
+        #[case] reason: &str,
+        #[case] spec: Value,
+        #[case] hint: &str,
+    ) {
+        let found = judged(kind, json!({}), spec, ready("False", reason));
+        assert_eq!(found.hint.as_deref(), Some(hint));
     }
 
     #[test]
