@@ -17,7 +17,6 @@
 mod caller;
 mod decryption;
 mod git;
-pub mod go_url;
 mod keyring;
 mod profile;
 mod reference;
@@ -32,3 +31,4 @@ pub use profile::{ProfileError, TransportError};
 pub use reference::reference;
 pub use secrets::{ReadError, Secret, Secrets};
 pub use signing::SigningSecretError;
+pub use weir_http::go_url;

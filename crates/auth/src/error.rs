@@ -196,15 +196,8 @@ pub enum ProviderError {
         reason: String,
     },
     /// No answer.
-    #[error("{method} \"{url}\": {reason}")]
-    Transport {
-        /// Method of the request, capitalised as Go does.
-        method: &'static str,
-        /// URL of the request, without its query.
-        url: String,
-        /// Cause.
-        reason: String,
-    },
+    #[error(transparent)]
+    Transport(weir_http::Unanswered),
     /// A refusal.
     #[error("received non 2xx response status \"{status}\" when fetching {url}{words}")]
     Refused {
@@ -214,6 +207,18 @@ pub enum ProviderError {
         status: reqwest::StatusCode,
         /// The reason in the answer, after `: `; empty where it has none.
         words: String,
+    },
+    /// A refusal of GitHub's, in the words of its library; errors of single fields, behind the message, are not shown.
+    #[error("{method} {url}: {} {message} []", status.as_u16())]
+    GitHub {
+        /// Method of the request.
+        method: reqwest::Method,
+        /// URL of the request, without its query.
+        url: String,
+        /// The status.
+        status: reqwest::StatusCode,
+        /// The reason in the answer; may be empty.
+        message: String,
     },
     /// An answer without the requested value.
     #[error("{what} answered without a usable {missing}")]

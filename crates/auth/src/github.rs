@@ -1,8 +1,10 @@
 //! GitHub Apps: the app's key for a token of one installation (SRC-CLD-5, IU-26).
 
+use jsonwebtoken::errors::ErrorKind;
 use jsonwebtoken::{Algorithm, EncodingKey, Header};
-use reqwest::{Client, Method, RequestBuilder, StatusCode};
+use reqwest::{Client, Method, StatusCode};
 use secrecy::{ExposeSecret, SecretString};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use url::Url;
 use weir_http::{SecretData, text};
@@ -27,6 +29,8 @@ const CLOCK_SKEW: u64 = 30;
 const APP_TOKEN_LIFE: u64 = 120;
 /// Digits of an id.
 const MAX_ID: usize = 20;
+/// Words of Flux's library about what is no key.
+const NO_KEY: &str = "invalid key: Key must be a PEM encoded PKCS1 or PKCS8 key";
 /// Characters of a name on GitHub.
 const MAX_OWNER: usize = 100;
 
@@ -135,7 +139,7 @@ impl App {
             Installation::Owner(owner) => self.installation_of(client, &own, owner).await?,
         };
         let path = format!("app/installations/{installation}/access_tokens");
-        let made: Made = rest::json("GitHub", self.request(client, Method::POST, &path, &own)).await?;
+        let made: Made = self.ask(client, Method::POST, &path, &own).await?;
         Ok(Login::basic(USER, made.token.into(), rest::moment(&made.expires_at)))
     }
 
@@ -150,20 +154,40 @@ impl App {
         struct Found {
             id: u64,
         }
-        let ask = |kind: &str| {
+        let ask = async |kind: &str| {
             let path = format!("{kind}/{owner}/installation");
-            rest::json::<Found>("GitHub", self.request(client, Method::GET, &path, own))
+            self.ask::<Found>(client, Method::GET, &path, own).await
         };
         let found = match ask("orgs").await {
-            Err(ProviderError::Refused { status: StatusCode::NOT_FOUND, .. }) => ask("users").await,
+            Err(organization @ ProviderError::GitHub { status: StatusCode::NOT_FOUND, .. }) => {
+                ask("users").await.map_err(|user| ProviderError::Library {
+                    what: "failed to find organization installation",
+                    reason: format!("{organization}\nfailed to find user installation: {user}"),
+                })
+            }
             decided => decided,
         };
         Ok(found?.id.to_string())
     }
 
-    fn request(&self, client: &Client, method: Method, path: &str, own: &SecretString) -> RequestBuilder {
+    /// Asks the API, and tells a refusal as GitHub's library does.
+    async fn ask<T: DeserializeOwned>(
+        &self,
+        client: &Client,
+        method: Method,
+        path: &str,
+        own: &SecretString,
+    ) -> Result<T, ProviderError> {
         let url = format!("{}/{path}", self.base.as_str().trim_end_matches('/'));
-        client.request(method, url).header("accept", ACCEPT).bearer_auth(own.expose_secret())
+        let request =
+            client.request(method.clone(), url).header("accept", ACCEPT).bearer_auth(own.expose_secret());
+        rest::json("GitHub", request).await.map_err(|error| match error {
+            ProviderError::Refused { url, status, words } => {
+                let message = words.strip_prefix(": ").unwrap_or(&words).to_owned();
+                ProviderError::GitHub { method, url, status, message }
+            }
+            other => other,
+        })
     }
 
     /// Returns the token with which the app itself, not an installation of it, proves its identity to GitHub. It lives for
@@ -178,9 +202,12 @@ impl App {
             exp: u64,
             iss: &'a str,
         }
-        let unusable = |error: jsonwebtoken::errors::Error| ProviderError::Unusable {
-            what: "private key of the GitHub App",
-            reason: words(&error),
+        let unusable = |error: jsonwebtoken::errors::Error| ProviderError::Library {
+            what: "could not parse private key",
+            reason: match error.kind() {
+                ErrorKind::InvalidKeyFormat => NO_KEY.to_owned(),
+                _ => words(&error),
+            },
         };
         let key = EncodingKey::from_rsa_pem(self.key.expose_secret().as_bytes()).map_err(unusable)?;
         let iat = rest::seconds_now().saturating_sub(CLOCK_SKEW);

@@ -4,7 +4,7 @@
 use std::time::{Duration, SystemTime};
 
 use reqwest::redirect::Policy;
-use reqwest::{Client, Method, RequestBuilder, Response};
+use reqwest::{Client, RequestBuilder, Response};
 use secrecy::SecretString;
 use serde::de::DeserializeOwned;
 
@@ -14,6 +14,9 @@ use crate::error::ProviderError;
 const MAX_ANSWER: usize = 1 << 20;
 /// Characters of a refusal that go into a message.
 const MAX_WORDS: usize = 512;
+/// Time for which an answer is believed that names its life in seconds: the longest that any provider gives, as Azure does to
+/// identities of machines.
+const MAX_LIFE: Duration = Duration::from_secs(24 * 60 * 60);
 /// Fields in which providers say why they refuse. Others may repeat what was sent.
 const REASONS: [&str; 3] = ["error_description", "message", "error"];
 
@@ -65,12 +68,9 @@ async fn send(request: RequestBuilder, secrets: &[SecretString]) -> Result<bytes
     let request = request
         .map_err(|error| ProviderError::Unusable { what: "request", reason: crate::error::words(&error) })?;
     let url = request.url().clone();
-    let method = if request.method() == Method::GET { "Get" } else { "Post" };
-    let transport = |error: &reqwest::Error| ProviderError::Transport {
-        method,
-        url: weir_http::shown(&url),
-        reason: weir_http::reason(error, &url),
-    };
+    let method = request.method().clone();
+    let transport =
+        |error: &reqwest::Error| ProviderError::Transport(weir_http::Unanswered::new(&method, &url, error));
     let response: Response = client.execute(request).await.map_err(|error| transport(&error))?;
     let status = response.status();
     let body = weir_http::read_capped(response, MAX_ANSWER).await;
@@ -98,10 +98,9 @@ pub(crate) fn seconds_now() -> u64 {
     SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
-/// A moment so many seconds from now.
+/// The end of a life of so many seconds from now, [`MAX_LIFE`] at most.
 pub(crate) fn in_seconds(seconds: u64) -> SystemTime {
-    let now = SystemTime::now();
-    now.checked_add(Duration::from_secs(seconds)).unwrap_or(now)
+    SystemTime::now() + Duration::from_secs(seconds).min(MAX_LIFE)
 }
 
 /// A moment as RFC 3339 has it; now if it is none, so that nothing is kept for longer than is known.
@@ -121,4 +120,16 @@ fn reason(body: &[u8], secrets: &[SecretString]) -> String {
     let found = all.filter(|text| !text.is_empty()).collect::<Vec<_>>().join(", ");
     let words: String = weir_http::without_secrets(found, secrets).chars().take(MAX_WORDS).collect();
     if words.is_empty() { words } else { format!(": {words}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_life_has_an_end() {
+        let (now, minute) = (SystemTime::now(), Duration::from_secs(60));
+        assert!(in_seconds(u64::MAX) < now + MAX_LIFE + minute);
+        assert!(in_seconds(120) > now + minute);
+    }
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use reqwest::{Method, StatusCode};
 use url::Url;
+use weir_http::Unanswered;
 
 /// A failed operation on a bucket.
 #[derive(Debug, thiserror::Error)]
@@ -15,6 +16,9 @@ pub enum Error {
         /// The fault in it.
         reason: &'static str,
     },
+    /// An endpoint with a scheme or a path; the text is that of MinIO's client.
+    #[error("Endpoint url cannot have fully qualified paths.")]
+    EndpointPath,
     /// An endpoint that is no address.
     #[error("invalid endpoint '{endpoint}': {reason}")]
     Endpoint {
@@ -53,14 +57,10 @@ pub enum Error {
         region: Option<String>,
     },
     /// No answer, or one that broke off.
-    #[error("{method} \"{url}\": {reason}")]
+    #[error("{cause}")]
     Transport {
-        /// Method of the request, capitalised as Go does.
-        method: &'static str,
-        /// Name of the thing requested.
-        url: String,
-        /// Cause.
-        reason: String,
+        /// The request, and the cause.
+        cause: Unanswered,
         /// True when another try may help.
         is_transient: bool,
     },
@@ -119,14 +119,10 @@ fn refusal(code: &str, message: &str) -> String {
 
 impl Error {
     pub(crate) fn transport(method: &Method, url: &Url, error: &reqwest::Error) -> Self {
-        let method = match *method {
-            Method::HEAD => "Head",
-            Method::POST => "Post",
-            _ => "Get",
-        };
         // A refused connection or a wrong certificate is as wrong a moment later; the object's next run tries again.
         let is_transient = !error.is_connect() && !error.is_builder() && !error.is_redirect();
-        Self::Transport { method, url: shown(url), reason: weir_http::reason(error, url), is_transient }
+        let cause = Unanswered { url: shown(url), ..Unanswered::new(method, url, error) };
+        Self::Transport { cause, is_transient }
     }
 
     pub(crate) fn malformed(what: &'static str, error: impl std::fmt::Display) -> Self {

@@ -54,7 +54,7 @@ pub enum AuthOptionError {
     /// A key of the Secret is missing.
     #[error("invalid '{scheme}' auth option: '{key}' is required")]
     Required {
-        /// Scheme of the URL.
+        /// Scheme of the repository's URL.
         scheme: String,
         /// The missing key.
         key: &'static str,
@@ -62,13 +62,13 @@ pub enum AuthOptionError {
     /// A password for nobody.
     #[error("invalid '{scheme}' auth option: 'password' requires 'username' to be set")]
     PasswordWithoutUser {
-        /// Scheme of the URL.
+        /// Scheme of the repository's URL.
         scheme: String,
     },
     /// A value that is no text.
     #[error("invalid '{scheme}' auth option: '{key}' is not UTF-8")]
     NotText {
-        /// Scheme of the URL.
+        /// Scheme of the repository's URL.
         scheme: String,
         /// The key.
         key: &'static str,

@@ -37,7 +37,7 @@ pub enum Error {
     /// Any other answer of an HTTP server.
     #[error("unexpected client error: unexpected requesting \"{url}\" status code: {status}")]
     UnexpectedStatus {
-        /// Name of the thing requested.
+        /// URL of the request, without its password.
         url: String,
         /// The answer.
         status: u16,
@@ -45,7 +45,7 @@ pub enum Error {
     /// The answer is not that of a smart HTTP server.
     #[error("\"{url}\" is no smart Git server: content type '{content_type}'")]
     NotSmart {
-        /// Name of the thing requested.
+        /// URL of the request, without its password.
         url: String,
         /// Type of the answer.
         content_type: String,
@@ -55,7 +55,7 @@ pub enum Error {
     Request {
         /// `Get` or `Post`.
         method: &'static str,
-        /// Name of the thing requested.
+        /// URL of the request, without its password.
         url: String,
         /// Cause.
         reason: String,
@@ -63,6 +63,14 @@ pub enum Error {
     /// The HTTP client could not be made from the given certificate authority or proxy.
     #[error(transparent)]
     HttpClient(#[from] weir_http::ClientError),
+    /// The SSH server cannot be reached.
+    #[error("dial tcp{place}: {reason}")]
+    Dial {
+        /// Its address behind a space; empty where its name is not known.
+        place: String,
+        /// Cause.
+        reason: String,
+    },
     /// The connection could not be made, or it broke.
     #[error("ssh: {0}")]
     Ssh(#[from] SshError),
@@ -81,13 +89,13 @@ pub enum Error {
     /// An SSH URL without SSH credentials, or the other way round.
     #[error("transport '{scheme}' cannot be used with the given credentials")]
     Credentials {
-        /// Scheme of the URL.
+        /// Scheme of the repository's URL.
         scheme: String,
     },
     /// The scheme is none that we speak.
     #[error("unsupported transport '{scheme}'")]
     Scheme {
-        /// Scheme of the URL.
+        /// Scheme of the repository's URL.
         scheme: String,
     },
     /// The server was not understood, or refuses.
@@ -227,7 +235,7 @@ pub enum Error {
     Late {
         /// `Get` or `Post`.
         method: &'static str,
-        /// Name of the thing requested.
+        /// URL of the request, without its password.
         url: String,
     },
     /// The operation was given up by its caller.
@@ -368,6 +376,7 @@ impl Error {
             | Self::NotSmart { .. }
             | Self::Request { .. }
             | Self::Late { .. }
+            | Self::Dial { .. }
             | Self::Ssh(_)
             | Self::SshEnded { .. } => format!("unable to list remote for '{shown}': {self}"),
             _ => self.clone_message(url),

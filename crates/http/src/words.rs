@@ -79,9 +79,7 @@ pub fn reason(error: &reqwest::Error, url: &Url) -> String {
         return words;
     }
     match io.map(std::io::Error::kind) {
-        Some(ErrorKind::ConnectionRefused) => dialled("connection refused"),
-        Some(ErrorKind::NetworkUnreachable) => dialled("network is unreachable"),
-        Some(ErrorKind::HostUnreachable) => dialled("no route to host"),
+        Some(kind) if let Some(words) = not_connected(kind) => dialled(words),
         Some(ErrorKind::ConnectionReset) => "read: connection reset by peer".to_owned(),
         Some(ErrorKind::UnexpectedEof) => "unexpected EOF".to_owned(),
         _ if error.is_connect() && causes().any(|cause| cause.to_string().starts_with("dns error")) => {
@@ -89,6 +87,17 @@ pub fn reason(error: &reqwest::Error, url: &Url) -> String {
         }
         // The last cause has the detail; those above it only report that something failed.
         _ => causes().last().map_or_else(|| alone(error), |cause| in_go(cause.to_string())),
+    }
+}
+
+/// Returns the reason for which a connection could not be made, as Go puts it; none for errors of other kinds.
+#[must_use]
+pub fn not_connected(kind: ErrorKind) -> Option<&'static str> {
+    match kind {
+        ErrorKind::ConnectionRefused => Some("connection refused"),
+        ErrorKind::NetworkUnreachable => Some("network is unreachable"),
+        ErrorKind::HostUnreachable => Some("no route to host"),
+        _ => None,
     }
 }
 

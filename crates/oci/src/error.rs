@@ -10,6 +10,7 @@ use secrecy::SecretString;
 use serde::Deserialize;
 use serde_json::Value;
 use url::Url;
+use weir_http::Unanswered;
 
 use crate::reference::TAG_CHARACTERS;
 
@@ -35,7 +36,7 @@ pub enum Error {
     Refused {
         /// Method of the request.
         method: Method,
-        /// Name of the thing requested.
+        /// URL of the request, without user info and secret parameters.
         url: String,
         /// The registry's words.
         words: String,
@@ -45,14 +46,10 @@ pub enum Error {
         retry_after: Option<Duration>,
     },
     /// No answer.
-    #[error("{method} \"{url}\": {reason}")]
+    #[error("{cause}")]
     Transport {
-        /// Method of the request, capitalised as Go does.
-        method: &'static str,
-        /// Name of the thing requested.
-        url: String,
-        /// Cause.
-        reason: String,
+        /// The request, and the cause.
+        cause: Unanswered,
         /// True when another try may help.
         is_transient: bool,
     },
@@ -84,7 +81,7 @@ pub enum Error {
     TooLarge {
         /// Expected form.
         what: &'static str,
-        /// Name of the thing requested.
+        /// URL of the request, without user info and secret parameters.
         url: String,
         /// The cap.
         limit: u64,
@@ -132,7 +129,7 @@ pub enum Error {
     Malformed {
         /// Kind that it should be.
         what: &'static str,
-        /// Name of the thing requested.
+        /// URL of the request, without user info and secret parameters.
         url: String,
         /// The fault found.
         reason: String,
@@ -140,7 +137,7 @@ pub enum Error {
     /// Content that does not have its digest (SRC-SCK-5).
     #[error("content of '{url}' has digest '{actual}', expected '{expected}'")]
     DigestMismatch {
-        /// Name of the thing requested.
+        /// URL of the request, without user info and secret parameters.
         url: String,
         /// Digest in the request.
         expected: String,
@@ -150,7 +147,7 @@ pub enum Error {
     /// An answer to HEAD that does not say what was asked.
     #[error("HEAD {url}: response did not include Docker-Content-Digest header")]
     NoDigest {
-        /// Name of the thing requested.
+        /// URL of the request, without user info and secret parameters.
         url: String,
     },
     /// A text that is no tag.
@@ -223,17 +220,12 @@ impl Error {
     }
 
     pub(crate) fn transport(method: &Method, url: &Url, error: &reqwest::Error) -> Self {
-        let method = match *method {
-            Method::HEAD => "Head",
-            Method::POST => "Post",
-            Method::PUT => "Put",
-            _ => "Get",
-        };
         let is_transient = match error.is_connect() {
             true => error.is_timeout() || may_connect_later(error),
             false => error.is_body() || (!error.is_timeout() && !error.is_redirect()),
         };
-        Self::Transport { method, url: shown(url), reason: weir_http::reason(error, url), is_transient }
+        let cause = Unanswered { url: shown(url), ..Unanswered::new(method, url, error) };
+        Self::Transport { cause, is_transient }
     }
 }
 
@@ -406,9 +398,7 @@ mod tests {
     #[case(&[false, false], false)]
     fn ways_that_may_be_found_later(#[case] causes: &[bool], #[case] expected: bool) {
         let cause = |is_transient: &bool| Error::Transport {
-            method: "Get",
-            url: String::new(),
-            reason: String::new(),
+            cause: Unanswered { method: "Get", url: String::new(), reason: String::new() },
             is_transient: *is_transient,
         };
         assert_eq!(

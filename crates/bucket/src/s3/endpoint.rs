@@ -34,6 +34,9 @@ impl Endpoint {
         };
         let scheme = if insecure { "http" } else { "https" };
         let endpoint = endpoint.strip_suffix('/').unwrap_or(endpoint);
+        if endpoint.contains('/') && !endpoint.contains('@') {
+            return Err(Error::EndpointPath);
+        }
         let base =
             Url::parse(&format!("{scheme}://{endpoint}")).map_err(|error| refuse(error.to_string()))?;
         let is_host = base.path() == "/" && base.query().is_none() && base.fragment().is_none();
@@ -200,10 +203,18 @@ mod tests {
         assert_eq!(check_name(name).unwrap_err().to_string(), reason);
     }
 
+    /// In the words of MinIO's client.
     #[rstest]
     #[case("http://127.0.0.1:9000")]
     #[case("host/path")]
+    fn endpoints_with_a_path_or_a_scheme(#[case] endpoint: &str) {
+        let error = Endpoint::new(endpoint, true, "xb").err().unwrap().to_string();
+        assert_eq!(error, "Endpoint url cannot have fully qualified paths.");
+    }
+
+    #[rstest]
     #[case("user:hunter2@host")]
+    #[case("https://user:hunter2@host")]
     #[case("host?sig=hunter2")]
     #[case("")]
     fn refused_endpoints(#[case] endpoint: &str) {

@@ -54,6 +54,18 @@ async fn fetch_and_no_fetch() {
 }
 
 #[tokio::test]
+async fn hosts_that_are_not_there_are_told_as_go_does() {
+    let (_server, mut remote, _) = server().await;
+    remote.url.set_host(Some("127.0.0.1")).unwrap();
+    remote.url.set_port(Some(1)).unwrap();
+    let error = failure(&remote, &branch("main")).await;
+    assert_eq!(error.to_string(), "dial tcp 127.0.0.1:1: connect: connection refused");
+    remote.url.set_host(Some("nowhere.invalid")).unwrap();
+    let error = failure(&remote, &branch("main")).await;
+    assert_eq!(error.to_string(), "dial tcp: lookup nowhere.invalid: no such host");
+}
+
+#[tokio::test]
 async fn hashed_known_hosts() {
     let (server, remote, _) = server().await;
     let hashed = keygen("known", &server.known_hosts().to_string(), &["-q", "-H", "-f", "known"]);

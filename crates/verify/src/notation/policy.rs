@@ -200,9 +200,12 @@ impl Statement {
             ));
         }
         for store in trust_stores {
-            let known =
-                store.split_once(':').is_some_and(|(kind, name)| STORES.contains(&kind) && !name.is_empty());
-            if !known {
+            let Some((kind, name)) = store.split_once(':') else {
+                return Err(invalid(format!(
+                    "has malformed trust store value \"{store}\". The required format is <TrustStoreType>:<TrustStoreName>"
+                )));
+            };
+            if !STORES.contains(&kind) || name.is_empty() {
                 return Err(invalid(format!("uses an unsupported trust store \"{store}\"")));
             }
         }

@@ -53,10 +53,11 @@ pub(super) enum RevocationError {
     Pending,
 }
 
-/// A certificate and that of its issuer.
+/// A certificate, that of its issuer, and the times for which its standing is asked.
 struct Link<'a> {
     certificate: X509Certificate<'a>,
     issuer: X509Certificate<'a>,
+    moment: Moment,
 }
 
 /// The times on which a verdict depends.
@@ -83,15 +84,16 @@ pub(super) fn check(
     now: Timestamp,
     inquiry: &mut Inquiry<'_>,
 ) -> Result<(), RevocationError> {
+    let moment = Moment { now, signed_at };
     let links = chain.windows(2).filter_map(|two| two.as_array()).map(|[certificate, issuer]| {
         let read = |der| X509Certificate::from_der(der).map(|(_, read)| read);
-        Ok(Link { certificate: read(certificate)?, issuer: read(issuer)? })
+        Ok(Link { certificate: read(certificate)?, issuer: read(issuer)?, moment })
     });
     let links: Result<Vec<_>, x509_parser::nom::Err<x509_parser::prelude::X509Error>> = links.collect();
     let links = links.map_err(|_| RevocationError::Malformed)?;
     // All questions are put down before one is waited for.
     let standings = links.iter().map(|link| {
-        let standing = standing(link, Moment { now, signed_at }, inquiry);
+        let standing = standing(link, inquiry);
         (link.certificate.subject().to_string(), standing)
     });
     let standings: Vec<_> = standings.collect();
@@ -117,16 +119,16 @@ fn verdict(standings: &[(String, Standing)], purpose: Purpose) -> Result<(), Rev
     Ok(())
 }
 
-fn standing(link: &Link<'_>, moment: Moment, inquiry: &mut Inquiry<'_>) -> Standing {
+fn standing(link: &Link<'_>, inquiry: &mut Inquiry<'_>) -> Standing {
     let (servers, lists) = match (servers(&link.certificate), lists(&link.certificate)) {
         (Ok(servers), Ok(lists)) => (servers, lists),
         (Err(error), _) | (_, Err(error)) => return Standing::Unknown(error),
     };
-    let asked = ocsp::standing(&servers, link, moment, inquiry);
+    let asked = ocsp::standing(&servers, link, inquiry);
     if !matches!(asked, Standing::Unknown(_) | Standing::Unrevocable) {
         return asked;
     }
-    either(asked, crl::standing(&lists, link, moment, inquiry))
+    either(asked, crl::standing(&lists, link, inquiry))
 }
 
 /// Returns the standing from the lists where servers did not give it.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use russh::client::{self, Handle, Handler};
 use russh::keys::ssh_key::EcdsaCurve;
 use russh::keys::{Algorithm, HashAlg, PrivateKey, PrivateKeyWithHashAlg, PublicKeyOrCertificate};
+use tokio::net::TcpStream;
 
 use super::{agent, proxy};
 use crate::credentials::{Credentials, SshAgent};
@@ -86,7 +87,7 @@ pub(super) async fn connect(remote: &Remote, algorithms: &SshAlgorithms) -> Resu
             let stream = proxy::connect(&way, &host, port).await?;
             client::connect_stream(config, stream, client).await
         }
-        None => client::connect(config, (host, port), client).await,
+        None => client::connect_stream(config, dial(&host, port).await?, client).await,
     };
     let mut session = connected.map_err(|HandshakeError(error)| error)?;
     let user = match remote.url.username() {
@@ -102,6 +103,29 @@ pub(super) async fn connect(remote: &Remote, algorithms: &SshAlgorithms) -> Resu
         Proof::Agent(agent) => agent::authenticate(&mut session, user, hash, &agent.socket).await?,
     };
     if is_let_in { Ok(session) } else { Err(SshError::NotAuthenticated.into()) }
+}
+
+/// Connects to the first address of a host that answers.
+async fn dial(host: &str, port: u16) -> Result<TcpStream, Error> {
+    let failed = |place: String, reason: String| Error::Dial { place, reason };
+    let addresses = tokio::net::lookup_host((host, port)).await;
+    let unknown = || failed(String::new(), format!("lookup {host}: no such host"));
+    let mut last = unknown();
+    for address in addresses.map_err(|_| unknown())? {
+        match TcpStream::connect(address).await {
+            Ok(stream) => {
+                // Only a matter of speed.
+                let _ = stream.set_nodelay(true);
+                return Ok(stream);
+            }
+            Err(error) => {
+                let words = weir_http::not_connected(error.kind());
+                let words = words.map_or_else(|| error.to_string(), |words| format!("connect: {words}"));
+                last = failed(format!(" {address}"), words);
+            }
+        }
+    }
+    Err(last)
 }
 
 /// The proof of who we are.

@@ -46,17 +46,12 @@ enum CrlError {
 
 /// Returns the standing by the lists at `urls`. Each may be about a part of the reasons for revocation, so all are
 /// read.
-pub(super) fn standing(
-    urls: &[&str],
-    link: &Link<'_>,
-    moment: Moment,
-    inquiry: &mut Inquiry<'_>,
-) -> Standing {
+pub(super) fn standing(urls: &[&str], link: &Link<'_>, inquiry: &mut Inquiry<'_>) -> Standing {
     if urls.is_empty() {
         return Standing::Unrevocable;
     }
     for url in urls {
-        match is_revoked(url, urls, link, moment, inquiry) {
+        match is_revoked(url, urls, link, inquiry) {
             Ok(true) => return Standing::Revoked,
             Ok(false) => {}
             Err(CrlError::Unanswered(Unanswered::Pending)) => return Standing::Pending,
@@ -70,11 +65,10 @@ fn is_revoked(
     url: &str,
     named: &[&str],
     link: &Link<'_>,
-    moment: Moment,
     inquiry: &mut Inquiry<'_>,
 ) -> Result<bool, CrlError> {
     let whole = fetch(url, inquiry)?;
-    is_good(&whole, named, link, moment)?;
+    is_good(&whole, named, link)?;
     if whole.base()?.is_some() {
         return Err(CrlError::Addition);
     }
@@ -85,11 +79,11 @@ fn is_revoked(
     }
     let mut entries = whole.entries_of(link.certificate.raw_serial())?;
     if let Some(addition) = addition {
-        is_good(&addition, named, link, moment)?;
+        is_good(&addition, named, link)?;
         adds_to(addition.number()?, addition.base()?, whole.number()?)?;
         entries.extend(addition.entries_of(link.certificate.raw_serial())?);
     }
-    Ok(are_final(&entries, moment))
+    Ok(are_final(&entries, link.moment))
 }
 
 fn fetch<'a>(url: &str, inquiry: &mut Inquiry<'a>) -> Result<List<'a>, CrlError> {
@@ -112,7 +106,7 @@ fn addition<'a>(whole: &List<'a>, inquiry: &mut Inquiry<'a>) -> Result<Option<Li
 }
 
 /// Checks that a list is the issuer's, in force, and about the certificate.
-fn is_good(list: &List<'_>, named: &[&str], link: &Link<'_>, moment: Moment) -> Result<(), CrlError> {
+fn is_good(list: &List<'_>, named: &[&str], link: &Link<'_>) -> Result<(), CrlError> {
     let usage = link.issuer.key_usage().ok().flatten();
     if usage.is_some_and(|usage| !usage.value.crl_sign()) {
         return Err(CrlError::Usage);
@@ -120,7 +114,7 @@ fn is_good(list: &List<'_>, named: &[&str], link: &Link<'_>, moment: Moment) -> 
     if !list.signed.is_by(link.issuer.public_key().raw) {
         return Err(CrlError::Signature);
     }
-    if moment.now > list.until.ok_or(CrlError::NoEnd)? {
+    if link.moment.now > list.until.ok_or(CrlError::NoEnd)? {
         return Err(CrlError::Expired);
     }
     list.is_understood()?;

@@ -20,7 +20,7 @@ use x509_parser::prelude::{FromDer, X509Certificate};
 
 use super::super::inquiry::{AddressError, Inquiry, Question, Unanswered, address};
 use super::super::signed::Signed;
-use super::{Link, Moment, Standing};
+use super::{Link, Standing};
 
 /// Bytes of an answer, as Flux has it; some 4,000 are usual.
 const MAX_ANSWER: usize = 20 * 1024;
@@ -58,16 +58,11 @@ enum OcspError {
 }
 
 /// Returns the standing by the first server that gives one.
-pub(super) fn standing(
-    servers: &[&str],
-    link: &Link<'_>,
-    moment: Moment,
-    inquiry: &mut Inquiry<'_>,
-) -> Standing {
+pub(super) fn standing(servers: &[&str], link: &Link<'_>, inquiry: &mut Inquiry<'_>) -> Standing {
     let mut last = Standing::Unrevocable;
     for server in servers {
         let answer = question(server, link).and_then(|question| Ok(inquiry.ask(question)?));
-        match answer.and_then(|answer| read(answer, link, moment)) {
+        match answer.and_then(|answer| read(answer, link)) {
             Ok(true) => return Standing::Revoked,
             Ok(false) => return Standing::Good,
             Err(OcspError::Unanswered(Unanswered::Pending)) => return Standing::Pending,
@@ -104,7 +99,7 @@ fn question(server: &str, link: &Link<'_>) -> Result<Question, OcspError> {
 }
 
 /// Returns true when an answer says that the certificate was taken back before it was used.
-fn read(answer: &[u8], link: &Link<'_>, moment: Moment) -> Result<bool, OcspError> {
+fn read(answer: &[u8], link: &Link<'_>) -> Result<bool, OcspError> {
     let response = OcspResponse::from_der(answer)?;
     if response.response_status != OcspResponseStatus::Successful {
         return Err(OcspError::Refused(response.response_status));
@@ -112,7 +107,7 @@ fn read(answer: &[u8], link: &Link<'_>, moment: Moment) -> Result<bool, OcspErro
     let basic = response.response_bytes.filter(|bytes| bytes.response_type == rfc6960::ID_PKIX_OCSP_BASIC);
     let basic = basic.ok_or(OcspError::Type)?;
     let signed = Signed::read(basic.response.as_bytes())?;
-    if !is_by_responder(&signed, &link.issuer, moment.now) {
+    if !is_by_responder(&signed, &link.issuer, link.moment.now) {
         return Err(OcspError::Responder);
     }
     let data = ResponseData::from_der(signed.content)?;
@@ -122,7 +117,7 @@ fn read(answer: &[u8], link: &Link<'_>, moment: Moment) -> Result<bool, OcspErro
         return Err(OcspError::Critical);
     }
     let until = found.next_update.and_then(|until| seconds(until.0)).ok_or(OcspError::Expired)?;
-    if moment.now > until {
+    if link.moment.now > until {
         return Err(OcspError::Expired);
     }
     match found.cert_status {
@@ -132,7 +127,7 @@ fn read(answer: &[u8], link: &Link<'_>, moment: Moment) -> Result<bool, OcspErro
             let invalid = extensions.iter().find(|found| found.extn_id == rfc5280::ID_CE_INVALIDITY_DATE);
             let invalid = invalid.and_then(|date| GeneralizedTime::from_der(date.extn_value.as_bytes()).ok());
             let invalid_from = invalid.and_then(seconds);
-            Ok(!moment.is_before(invalid_from))
+            Ok(!link.moment.is_before(invalid_from))
         }
     }
 }

@@ -44,6 +44,9 @@ fn one_trusting(identities: &[&str]) -> Value {
     "trust policy: trust policy statement \"a\" is either missing trust stores or trusted identities, both must be specified")]
 #[case(json!({"version": "1.0", "trustPolicies": [statement(json!({"trustStores": ["x:y"]}))]}),
     "trust policy: trust policy statement \"a\" uses an unsupported trust store \"x:y\"")]
+#[case(json!({"version": "1.0", "trustPolicies": [statement(json!({"trustStores": ["x"]}))]}),
+    "trust policy: trust policy statement \"a\" has malformed trust store value \"x\". The required format is \
+     <TrustStoreType>:<TrustStoreName>")]
 #[case(json!({"version": "1.0", "trustPolicies": [statement(json!({"trustedIdentities": ["x509.subject: C=US"]}))]}),
     "trust policy: trust policy statement \"a\" has trusted identity \"x509.subject: C=US\" without the mandatory attribute 'ST'")]
 #[case(json!({"version": "1.0", "trustPolicies": [statement(json!({"signatureVerification":
