@@ -17,7 +17,7 @@ use std::path::Path;
 use flate2::read::MultiGzDecoder;
 
 use self::meter::Meter;
-use self::sink::{DirectorySink, MapSink, Sink};
+use self::sink::{DirectorySink, Incoming, MapSink, Sink};
 pub use self::sink::{FileEntry, FileMap};
 use self::stack::StackSink;
 pub use self::stack::{FileStack, Span};
@@ -244,7 +244,7 @@ impl Untar {
                     sink.permissions(&path, mode | OWNER)?;
                 }
                 Some(executable) => {
-                    sink.file(&path, executable, size, &mut entry)?;
+                    sink.file(&path, Incoming { executable, size, content: &mut entry })?;
                     sink.permissions(&path, mode)?;
                 }
             }

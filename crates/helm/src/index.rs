@@ -46,6 +46,12 @@ pub enum IndexError {
     /// The index does not say what it is.
     #[error("no API version specified")]
     NoApiVersion,
+    /// The index does not say what it is, and has a key that is in no index; the text is Go's.
+    #[error("error unmarshaling JSON: while decoding JSON: json: unknown field {key:?}")]
+    UnknownKey {
+        /// The key.
+        key: String,
+    },
     /// A key stands twice.
     #[error(
         "error converting YAML to JSON: yaml: unmarshal errors:\n  line {line}: key {key:?} already set in map"
@@ -61,6 +67,16 @@ pub enum IndexError {
     Yaml {
         /// The parser's message.
         problem: String,
+    },
+    /// Something else than an index, or than a part of one; the text is Go's.
+    #[error("{way}json: cannot unmarshal {found} into Go {wanted}")]
+    Shape {
+        /// Go's words about the way over YAML; empty for what is JSON.
+        way: &'static str,
+        /// The shape that it has.
+        found: &'static str,
+        /// Go's name of what it should be.
+        wanted: &'static str,
     },
     /// JSON of another shape.
     #[error("error unmarshaling JSON: {problem}")]

@@ -6,6 +6,12 @@ use pgp::composed::{Deserializable, Message, SignedSecretKey};
 use pgp::types::Password;
 use zeroize::Zeroizing;
 
+/// The first line of an armored block, up to its type.
+const BEGIN: &str = "-----BEGIN PGP ";
+/// The last line.
+const END: &str = "-----END PGP ";
+/// The type of a block that has public keys.
+const PUBLIC: &str = "PUBLIC KEY BLOCK-----";
 /// Keys that are kept; each is tried with each message.
 const MAX_KEYS: usize = 256;
 /// Bytes of an encrypted data key. A message for one recipient has about a thousand.
@@ -32,22 +38,29 @@ pub enum OpenPgpError {
 pub struct SecretKeys(Vec<SignedSecretKey>);
 
 impl SecretKeys {
-    /// Adds the keys of an armored block.
+    /// Adds the secret keys of armored blocks. Public keys are passed over, as by gpg.
     ///
     /// # Errors
-    /// The text is none.
+    /// The text has no block with a key, or one that cannot be read.
     pub fn add(&mut self, armored: &[u8]) -> Result<(), OpenPgpError> {
-        let unreadable = |error: pgp::errors::Error| OpenPgpError::Key(first_line(&error));
-        let (keys, _) = SignedSecretKey::from_armor_many_buf(armored.trim_ascii()).map_err(unreadable)?;
-        let before = self.0.len();
-        for key in keys {
-            if self.0.len() >= MAX_KEYS {
-                return Err(OpenPgpError::TooMany);
-            }
-            self.0.push(key.map_err(unreadable)?);
+        // The library's messages repeat bytes of the key.
+        let unreadable = |_| OpenPgpError::Key("a block of it cannot be read".to_owned());
+        let text = std::str::from_utf8(armored).unwrap_or_default();
+        let mut blocks = text.split(BEGIN).skip(1).peekable();
+        if blocks.peek().is_none() {
+            return Err(OpenPgpError::Key("it holds no armored key".to_owned()));
         }
-        if self.0.len() == before {
-            return Err(OpenPgpError::Key("it holds no secret key".to_owned()));
+        for block in blocks.filter(|block| !block.starts_with(PUBLIC)) {
+            let (body, end) = block.split_once(END).unwrap_or((block, ""));
+            let end = end.lines().next().unwrap_or_default();
+            let block = Zeroizing::new(format!("{BEGIN}{body}{END}{end}\n"));
+            let (keys, _) = SignedSecretKey::from_armor_many_buf(block.as_bytes()).map_err(unreadable)?;
+            for key in keys {
+                if self.0.len() >= MAX_KEYS {
+                    return Err(OpenPgpError::TooMany);
+                }
+                self.0.push(key.map_err(unreadable)?);
+            }
         }
         Ok(())
     }
@@ -64,7 +77,10 @@ impl SecretKeys {
             return Err(OpenPgpError::Message("the message is too large".to_owned()));
         }
         let failed = |error: pgp::errors::Error| OpenPgpError::Message(first_line(&error));
-        let (message, _) = Message::from_armor(message.trim().as_bytes()).map_err(failed)?;
+        let message = Message::from_armor(message.trim().as_bytes());
+        // The library's message repeats bytes of the ciphertext.
+        let (message, _) =
+            message.map_err(|_| OpenPgpError::Message("it is no armored message".to_owned()))?;
         let none = Password::empty();
         let passwords = vec![&none; self.0.len().min(1)];
         let mut opened = message.decrypt_with_keys(passwords, self.0.iter().collect()).map_err(failed)?;

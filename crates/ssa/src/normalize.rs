@@ -50,16 +50,20 @@ pub(crate) fn normalize(manifest: &mut Manifest) {
             keep_template_metadata(value);
             default_container_protocols(value, &group, &kind);
         }
+        ("", "Pod") => {
+            keep_resources(value);
+            default_container_protocols(value, &group, &kind);
+        }
         _ => default_container_protocols(value, &group, &kind),
     }
 }
 
-/// Merges `stringData` into `data`: applying it would leave keys behind that are taken out of it later. A value that
-/// is no text stays, so that the server reports it.
+/// Merges `stringData` into `data`: applying it would leave keys behind that are taken out of it later. Null is the empty text, to
+/// which variables without a value lead. Any other value that is no text stays, so that the server reports it.
 fn merge_string_data(secret: &mut Value) {
     let Some(object) = secret.as_object_mut() else { return };
     let Some(Value::Object(texts)) = object.get("stringData") else { return };
-    if !texts.values().all(Value::is_string) {
+    if !texts.values().all(|text| text.is_string() || text.is_null()) {
         return;
     }
     let texts = texts.clone();
@@ -80,6 +84,17 @@ fn merge_string_data(secret: &mut Value) {
 fn keep_template_metadata(job: &mut Value) {
     if let Some(template) = job.pointer_mut("/spec/template").and_then(Value::as_object_mut) {
         template.entry("metadata").or_insert_with(|| Value::Object(Map::new()));
+    }
+}
+
+/// Sends the resources of each container of a Pod, if only as empty, as Flux does: to stop doing so is to take away from a Pod of Flux's
+/// what a LimitRange has put there, which the server refuses (KS-API-25).
+fn keep_resources(pod: &mut Value) {
+    for list in ["containers", "initContainers"] {
+        let containers = pod.pointer_mut(&format!("/spec/{list}")).and_then(Value::as_array_mut);
+        for container in containers.into_iter().flatten().filter_map(Value::as_object_mut) {
+            container.entry("resources").or_insert_with(|| Value::Object(Map::new()));
+        }
     }
 }
 
@@ -161,6 +176,7 @@ mod tests {
     #[case(("v1", "Secret"), json!({"stringData": {"a": "b"}}), json!({"data": {"a": "Yg=="}}))]
     #[case(("v1", "Secret"), json!({"data": {"a": "eA==", "c": "eQ=="}, "stringData": {"a": "b"}}), json!({"data": {"a": "Yg==", "c": "eQ=="}}))]
     #[case(("v1", "Secret"), json!({"stringData": {"a": 1}}), json!({"stringData": {"a": 1}}))]
+    #[case(("v1", "Secret"), json!({"stringData": {"a": null, "b": "b"}}), json!({"data": {"a": "", "b": "Yg=="}}))]
     #[case(("v1", "Service"), json!({"spec": {"ports": [{"port": 1}, {"port": 2, "protocol": "UDP", "targetPort": "dns"}]}}),
         json!({"spec": {"ports": [{"port": 1, "protocol": "TCP", "targetPort": 0}, {"port": 2, "protocol": "UDP", "targetPort": "dns"}]}}))]
     #[case(("v1", "Service"), json!({"spec": {"ports": [{"port": 1, "protocol": 6}, {"port": 2, "protocol": ""}]}}), json!({"spec": {"ports": [{"port": 1, "protocol": 6, "targetPort": 0}, {"port": 2, "protocol": "TCP", "targetPort": 0}]}}))]
@@ -201,6 +217,8 @@ mod tests {
     #[case(("example.com/v1", "Deployment"), json!({"spec": {"paused": false, "tolerations": []}}), json!({"spec": {"paused": false, "tolerations": []}}))]
     #[case(("v1", "Service"), json!({"spec": {"clusterIP": "None"}}), json!({"spec": {"clusterIP": "None"}}))]
     #[case(("v1", "Pod"), json!({"spec": "odd"}), json!({"spec": "odd"}))]
+    #[case(("v1", "Pod"), json!({"spec": {"containers": [{"image": "x"}, "odd"], "initContainers": [{"resources": {"limits": {"cpu": "1"}}}]}}),
+        json!({"spec": {"containers": [{"image": "x", "resources": {}}, "odd"], "initContainers": [{"resources": {"limits": {"cpu": "1"}}}]}}))]
     fn normalization(#[case] kind: (&str, &str), #[case] rest: Value, #[case] expected: Value) {
         assert_eq!(normalized(kind, &rest), expected);
     }

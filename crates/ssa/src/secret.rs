@@ -17,6 +17,24 @@ const VERBS: [&str; 8] = ["get", "list", "watch", "create", "update", "patch", "
 /// Fields that may be immutable.
 const FIELDS: [&str; 3] = ["type", "data", "immutable"];
 
+/// Flaws of a Secret that the API server tells without any of its values.
+const FLAWS: [&str; 11] = [
+    "metadata.annotations: Too long: may not be more than 262144 bytes",
+    "metadata.annotations: Too long: must have at most 262144 bytes",
+    "data: Too long: may not be more than 1048576 bytes",
+    "data: Too long: must have at most 1048576 bytes",
+    "data[.dockercfg]: Required value",
+    "data[.dockerconfigjson]: Required value",
+    "data[password]: Required value",
+    "data[ssh-privatekey]: Required value",
+    "data[tls.crt]: Required value",
+    "data[tls.key]: Required value",
+    "data[username]: Required value",
+];
+
+/// Begin of the server's message about a pull Secret that is no JSON. Words of the parser follow.
+const NO_PULL_SECRET: &str = "data[.dockerconfigjson]: Invalid value: \"<secret contents redacted>\"";
+
 /// Fields named in one message.
 const MAX_FLAWS: usize = 10;
 
@@ -40,10 +58,11 @@ pub(crate) fn message(id: &ObjectId, error: &kube::Error) -> String {
         // The server was not reached, so the message is not the server's.
         None if !matches!(error, kube::Error::SerdeError(_)) => text,
         None => WITHHELD.to_owned(),
-        Some(_) if names_only(id).contains(&text) => text,
+        Some(_) if names_only(id).contains(&text) || has_known_flaws(id, &text) => text,
         Some(status) if text.contains("field is immutable") => {
             format!("{}field is immutable; {WITHHELD}", immutable_field(status))
         }
+        Some(_) if text.contains(NO_PULL_SECRET) => format!("{NO_PULL_SECRET}: {WITHHELD}"),
         Some(_) => denial(id, &text).or_else(|| refusal(id, &text)).unwrap_or_else(|| WITHHELD.to_owned()),
     }
 }
@@ -87,8 +106,9 @@ fn immutable_field(status: &Status) -> String {
 }
 
 /// Texts of the API server that are made of names alone.
-fn names_only(id: &ObjectId) -> [String; 5] {
+fn names_only(id: &ObjectId) -> [String; 6] {
     [
+        "Request entity too large: limit is 3145728".to_owned(),
         format!(
             "secrets \"{}\" is forbidden: unable to create new content in namespace {} because it is being terminated",
             id.name, id.namespace
@@ -98,6 +118,19 @@ fn names_only(id: &ObjectId) -> [String; 5] {
         format!("secrets \"{}\" already exists", id.name),
         "the server could not find the requested resource".to_owned(),
     ]
+}
+
+/// Returns true if a text tells flaws of a Secret, and of them only those whose words are known.
+fn has_known_flaws(id: &ObjectId, text: &str) -> bool {
+    let Some(flaws) = text.strip_prefix(&format!("Secret \"{}\" is invalid: ", id.name)) else {
+        return false;
+    };
+    // Nothing but the server's fixed words about names follows.
+    if flaws.starts_with(&format!("metadata.name: Invalid value: \"{}\": ", id.name)) {
+        return true;
+    }
+    let flaws = flaws.strip_prefix('[').and_then(|list| list.strip_suffix(']')).unwrap_or(flaws);
+    flaws.split(", ").all(|flaw| FLAWS.contains(&flaw))
 }
 
 /// Returns the message of a request that RBAC denies, rebuilt from its user and verb. Messages of admission plug-ins are free
@@ -161,8 +194,22 @@ mod tests {
 
     const TERMINATING: &str = r#"secrets "s" is forbidden: unable to create new content in namespace n because it is being terminated"#;
 
+    const BAD_NAME: &str = r#"Secret "s" is invalid: metadata.name: Invalid value: "s": a lowercase RFC 1123 subdomain must consist of lower case"#;
+
+    const NO_PAIR: &str =
+        r#"Secret "s" is invalid: [data[tls.crt]: Required value, data[tls.key]: Required value]"#;
+
+    const TOO_LONG: &str = r#"Secret "s" is invalid: data: Too long: may not be more than 1048576 bytes"#;
+
     #[rstest]
     #[case::names(r#"namespaces "n" not found"#, r#"namespaces "n" not found"#)]
+    #[case::size(TOO_LONG, TOO_LONG)]
+    #[case::missing(NO_PAIR, NO_PAIR)]
+    #[case::name(BAD_NAME, BAD_NAME)]
+    #[case::key(
+        r#"Secret "s" is invalid: [data[tls.crt]: Required value, data[hunter 2]: Invalid value: "hunter2"]"#,
+        WITHHELD
+    )]
     #[case::rbac(DENIAL, DENIAL)]
     #[case::rbac_with_more(DENIAL_AND_MORE, DENIAL)]
     #[case::terminating(TERMINATING, TERMINATING)]
@@ -186,6 +233,12 @@ mod tests {
     )]
     fn who_refuses_a_secret_is_named(#[case] named: &str, #[case] reason: &str) {
         assert_eq!(said(&format!("{named}{reason}")), format!("{named}: {WITHHELD}"));
+    }
+
+    #[test]
+    fn broken_pull_secrets_are_named_as_such() {
+        let text = format!(r#"Secret "s" is invalid: {NO_PULL_SECRET}: invalid character 'h' hunter2"#);
+        assert_eq!(said(&text), format!("{NO_PULL_SECRET}: {WITHHELD}"));
     }
 
     #[test]

@@ -25,7 +25,8 @@ pub struct FileEntry {
 }
 
 impl FileEntry {
-    pub(super) fn read(executable: bool, size: u64, content: &mut dyn Read) -> Result<Self, UntarError> {
+    pub(super) fn read(file: Incoming<'_>) -> Result<Self, UntarError> {
+        let Incoming { executable, size, content } = file;
         let mut bytes = Vec::with_capacity(usize::try_from(size.min(INITIAL_BUFFER)).unwrap_or_default());
         content.read_to_end(&mut bytes).map_err(|source| UntarError::Corrupt { source })?;
         Ok(Self { bytes: bytes.into(), executable })
@@ -41,15 +42,17 @@ const INITIAL_BUFFER: u64 = 64 * 1024;
 /// Bytes that are copied at a time.
 const COPY_BUFFER: usize = 16 * 1024;
 
+/// A file that comes out of an archive.
+pub(super) struct Incoming<'c> {
+    pub(super) executable: bool,
+    /// Bytes of it, as the archive says.
+    pub(super) size: u64,
+    pub(super) content: &'c mut dyn Read,
+}
+
 pub(super) trait Sink {
     fn directory(&mut self, path: &RelPath) -> Result<(), UntarError>;
-    fn file(
-        &mut self,
-        path: &RelPath,
-        executable: bool,
-        size: u64,
-        content: &mut dyn Read,
-    ) -> Result<(), UntarError>;
+    fn file(&mut self, path: &RelPath, file: Incoming<'_>) -> Result<(), UntarError>;
 
     /// Takes the permission bits of the entry that came last.
     fn permissions(&mut self, _path: &RelPath, _mode: u32) -> Result<(), UntarError> {
@@ -67,14 +70,8 @@ impl Sink for MapSink {
         Ok(())
     }
 
-    fn file(
-        &mut self,
-        path: &RelPath,
-        executable: bool,
-        size: u64,
-        content: &mut dyn Read,
-    ) -> Result<(), UntarError> {
-        self.files.insert(path.clone(), FileEntry::read(executable, size, content)?);
+    fn file(&mut self, path: &RelPath, file: Incoming<'_>) -> Result<(), UntarError> {
+        self.files.insert(path.clone(), FileEntry::read(file)?);
         Ok(())
     }
 }
@@ -108,23 +105,17 @@ impl Sink for DirectorySink {
         made.map_err(|source| UntarError::Write { name: path.to_string(), source })
     }
 
-    fn file(
-        &mut self,
-        path: &RelPath,
-        executable: bool,
-        size: u64,
-        content: &mut dyn Read,
-    ) -> Result<(), UntarError> {
+    fn file(&mut self, path: &RelPath, file: Incoming<'_>) -> Result<(), UntarError> {
         let failed = |source| UntarError::Write { name: path.to_string(), source };
-        self.room.entry(size).map_err(failed)?;
+        self.room.entry(file.size).map_err(failed)?;
         if let Some(parent) = path.parent() {
             self.directory(&parent)?;
         }
-        let mode = if executable { EXECUTABLE_MODE } else { FILE_MODE };
+        let mode = if file.executable { EXECUTABLE_MODE } else { FILE_MODE };
         let mut options = OpenOptions::new();
         options.write(true).create(true).truncate(true).mode(mode);
-        let mut file = self.root.open_with(path, &options).map_err(failed)?;
-        copy(content, &mut file, failed)
+        let mut out = self.root.open_with(path, &options).map_err(failed)?;
+        copy(file.content, &mut out, failed)
     }
 
     fn permissions(&mut self, path: &RelPath, mode: u32) -> Result<(), UntarError> {

@@ -3,13 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::io::{self, Read, Seek};
+use std::io::{self, Seek};
 use std::os::unix::fs::FileExt;
 
 use tempfile::{SpooledData, SpooledTempFile};
 
 use super::UntarError;
-use super::sink::{Sink, copy};
+use super::sink::{Incoming, Sink, copy};
 use crate::archive::{Tree, TreeKind, walk};
 use crate::path::RelPath;
 use crate::room::Room;
@@ -69,7 +69,7 @@ impl FileStack {
             // Nothing of a file that is not kept needs to be read.
             let content: &mut dyn io::Read =
                 if file.size > largest { &mut io::empty() } else { &mut file.reader };
-            sink.file(path, executable, file.size, content).map_err(io::Error::other)
+            sink.file(path, Incoming { executable, size: file.size, content }).map_err(io::Error::other)
         })?;
         Ok(sink.finish())
     }
@@ -155,9 +155,7 @@ impl Sink for StackSink {
     fn file(
         &mut self,
         path: &RelPath,
-        _executable: bool,
-        size: u64,
-        content: &mut dyn Read,
+        Incoming { size, content, .. }: Incoming<'_>,
     ) -> Result<(), UntarError> {
         let failed = |source| UntarError::Write { name: path.to_string(), source };
         self.index(path)?;

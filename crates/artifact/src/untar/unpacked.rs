@@ -1,12 +1,12 @@
 //! The files of an archive as a [`Tree`], wherever they lie.
 
 use std::collections::BTreeMap;
-use std::io::{self, Read};
+use std::io;
 
 use tempfile::TempDir;
 
 use super::UntarError;
-use super::sink::{DirectorySink, FileEntry, Sink};
+use super::sink::{DirectorySink, FileEntry, Incoming, Sink};
 use crate::archive::{OpenFile, Tree, TreeEntry, TreeKind};
 use crate::directory::DirectoryTree;
 use crate::path::RelPath;
@@ -59,7 +59,8 @@ impl Small {
             match file {
                 None => sink.directory(path)?,
                 Some(file) => {
-                    sink.file(path, file.executable, file.bytes.len() as u64, &mut file.bytes.as_ref())?;
+                    let (executable, size) = (file.executable, file.bytes.len() as u64);
+                    sink.file(path, Incoming { executable, size, content: &mut file.bytes.as_ref() })?;
                 }
             }
         }
@@ -117,17 +118,11 @@ impl Sink for UnpackedSink {
         }
     }
 
-    fn file(
-        &mut self,
-        path: &RelPath,
-        executable: bool,
-        size: u64,
-        content: &mut dyn Read,
-    ) -> Result<(), UntarError> {
-        if let Some(folder) = self.folder(path, Some(size))? {
-            return folder.file(path, executable, size, content);
+    fn file(&mut self, path: &RelPath, file: Incoming<'_>) -> Result<(), UntarError> {
+        if let Some(folder) = self.folder(path, Some(file.size))? {
+            return folder.file(path, file);
         }
-        self.small.add(path, Some(FileEntry::read(executable, size, content)?));
+        self.small.add(path, Some(FileEntry::read(file)?));
         Ok(())
     }
 }

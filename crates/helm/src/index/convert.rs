@@ -24,6 +24,9 @@ const MAX_ALIASES: usize = 10_000;
 /// Bytes and events that anchors may hold in memory.
 const MAX_ANCHORED_BYTES: usize = 4 << 20;
 const MAX_ANCHORED_EVENTS: usize = 100_000;
+/// Bytes of something that is no index and is read once more, for what Go's parser says of it: pages of web servers are
+/// smaller.
+const MAX_EXPLAINED: u64 = 1 << 20;
 /// Nodes of an index: a version of a chart has some thirty.
 const MAX_NODES: usize = MAX_RELEASES * 100;
 
@@ -49,7 +52,7 @@ pub fn convert(mut raw: impl Read + Seek, out: &mut File) -> Result<Converted, I
     if start == b'{' {
         match convert_json(&mut raw, out) {
             // YAML may start with a brace, too.
-            Err(IndexError::Json { .. }) => {}
+            Err(IndexError::Json { .. } | IndexError::Shape { .. }) => {}
             result => return result,
         }
         raw.rewind().map_err(io)?;
@@ -58,8 +61,40 @@ pub fn convert(mut raw: impl Read + Seek, out: &mut File) -> Result<Converted, I
     }
     let meter = Meter::default();
     let mut sink = Writer::begin(BufWriter::new(out), meter.clone())?;
-    let head = walk_yaml(meter.read(raw), &mut sink).map_err(|error| meter.explain(error))?;
-    sink.finish(head)
+    match walk_yaml(meter.read(&mut raw), &mut sink) {
+        // Helm refuses keys that it does not know, which are no reason to do without an index.
+        Ok(Head { api_version, unknown: Some(key), .. }) if api_version.is_empty() => {
+            Err(IndexError::UnknownKey { key })
+        }
+        Ok(head) => sink.finish(head),
+        Err(error) => Err(in_go(meter.explain(error), &mut raw)),
+    }
+}
+
+/// Returns an error in the words of Go's parser, where that finds fault with the YAML.
+fn in_go(error: IndexError, raw: &mut (impl Read + Seek)) -> IndexError {
+    if !matches!(error, IndexError::Yaml { .. } | IndexError::Shape { .. }) {
+        return error;
+    }
+    let mut bytes = Vec::new();
+    let read = raw.rewind().and_then(|()| raw.take(MAX_EXPLAINED + 1).read_to_end(&mut bytes));
+    if read.is_err() || bytes.len() as u64 > MAX_EXPLAINED {
+        return error;
+    }
+    if let IndexError::Shape { found, wanted, .. } = error
+        && serde_json::from_slice::<serde::de::IgnoredAny>(&bytes).is_ok()
+    {
+        return IndexError::Shape { way: "", found, wanted };
+    }
+    let limits = weir_yaml::Limits::default();
+    let source = weir_yaml::Source::read("index.yaml", bytes, &limits);
+    match source.and_then(|source| weir_yaml::parse_first_document(&source, &limits)) {
+        Ok(_) => error,
+        Err(fault) => {
+            let words = fault.to_string();
+            IndexError::Yaml { problem: words.strip_prefix("yaml: ").unwrap_or(&words).to_owned() }
+        }
+    }
 }
 
 fn convert_json(raw: impl Read, out: &File) -> Result<Converted, IndexError> {
@@ -100,9 +135,15 @@ fn walk_yaml(reader: impl Read, sink: &mut impl Sink) -> Result<Head, IndexError
     };
     let options = serde_saphyr::options! { budget: budget, with_snippet: false };
     let parse = |walk: &mut Walk<'_, _>| {
-        serde_saphyr::with_deserializer_from_reader_with_options(reader, options, |deserializer| {
-            Top(walk).deserialize(deserializer)
-        })
+        let mut is_read = false;
+        let parsed =
+            serde_saphyr::with_deserializer_from_reader_with_options(reader, options, |deserializer| {
+                let read = Top(walk).deserialize(deserializer);
+                is_read = read.is_ok();
+                read
+            });
+        // The first document counts, as with Go's parser, which reads no further.
+        if is_read { Ok(()) } else { parsed }
     };
     Walk::new(sink).run(parse, yaml_failure)
 }

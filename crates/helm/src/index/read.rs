@@ -11,6 +11,38 @@ use serde_json::{Map, Value};
 use super::{IndexError, MAX_CHARTS, MAX_RELEASES, MAX_VERSIONS, Release};
 use crate::metadata::Metadata;
 
+/// Words of Helm's parser about YAML that it reads as JSON.
+const OVER_YAML: &str = "error unmarshaling JSON: while decoding JSON: ";
+/// Names of an index and its parts in Helm's library.
+const INDEX: &str = "value of type repo.IndexFile";
+const CHARTS: &str = "struct field IndexFile.entries of type map[string]repo.ChartVersions";
+const VERSIONS: &str = "struct field IndexFile.entries of type repo.ChartVersions";
+
+/// Lets a visitor refuse texts, numbers and the like in Go's words.
+macro_rules! no_scalars {
+    ($wanted:expr) => {
+        fn visit_str<E: serde::de::Error>(self, _: &str) -> Result<Self::Value, E> {
+            self.0.other("string", $wanted)
+        }
+
+        fn visit_bool<E: serde::de::Error>(self, _: bool) -> Result<Self::Value, E> {
+            self.0.other("bool", $wanted)
+        }
+
+        fn visit_i64<E: serde::de::Error>(self, _: i64) -> Result<Self::Value, E> {
+            self.0.other("number", $wanted)
+        }
+
+        fn visit_u64<E: serde::de::Error>(self, _: u64) -> Result<Self::Value, E> {
+            self.0.other("number", $wanted)
+        }
+
+        fn visit_f64<E: serde::de::Error>(self, _: f64) -> Result<Self::Value, E> {
+            self.0.other("number", $wanted)
+        }
+    };
+}
+
 /// The taker of the entries found.
 pub(super) trait Sink {
     /// A chart begins; returns true when its versions are wanted.
@@ -40,6 +72,9 @@ pub(super) struct Head {
     public_keys: Vec<String>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     annotations: BTreeMap<String, Option<String>>,
+    /// The first key that an index does not have.
+    #[serde(skip)]
+    pub(super) unknown: Option<String>,
 }
 
 /// A walk over one index, with the reason for which it ended early.
@@ -78,6 +113,11 @@ impl<'a, S: Sink> Walk<'a, S> {
         })
     }
 
+    /// Refuses what has another shape than it should have, as a page of a web server has.
+    fn other<T, E: serde::de::Error>(&mut self, found: &'static str, wanted: &'static str) -> Result<T, E> {
+        self.told(Err(IndexError::Shape { way: OVER_YAML, found, wanted }))
+    }
+
     fn count<E: serde::de::Error>(
         &mut self,
         count: usize,
@@ -106,7 +146,7 @@ impl<'de, S: Sink> DeserializeSeed<'de> for Top<'_, '_, S> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_map(self)
+        deserializer.deserialize_any(self)
     }
 }
 
@@ -116,6 +156,16 @@ impl<'de, S: Sink> Visitor<'de> for Top<'_, '_, S> {
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an index of a chart repository")
     }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, _: A) -> Result<(), A::Error> {
+        self.0.other("array", INDEX)
+    }
+
+    no_scalars!(INDEX);
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         let mut has_entries = false;
@@ -132,7 +182,10 @@ impl<'de, S: Sink> Visitor<'de> for Top<'_, '_, S> {
                     has_entries = true;
                     map.next_value_seed(Entries(&mut *self.0))?;
                 }
-                _ => map.next_value::<IgnoredAny>().map(drop)?,
+                _ => {
+                    head.unknown.get_or_insert(key);
+                    map.next_value::<IgnoredAny>().map(drop)?;
+                }
             }
         }
         Ok(())
@@ -161,6 +214,12 @@ impl<'de, S: Sink> Visitor<'de> for Entries<'_, '_, S> {
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("charts by name")
     }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, _: A) -> Result<(), A::Error> {
+        self.0.other("array", CHARTS)
+    }
+
+    no_scalars!(CHARTS);
 
     fn visit_unit<E>(self) -> Result<(), E> {
         Ok(())
@@ -203,6 +262,12 @@ impl<'de, S: Sink> Visitor<'de> for Versions<'_, '_, S> {
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a list of chart versions")
     }
+
+    fn visit_map<A: MapAccess<'de>>(self, _: A) -> Result<bool, A::Error> {
+        self.0.other("object", VERSIONS)
+    }
+
+    no_scalars!(VERSIONS);
 
     fn visit_unit<E>(self) -> Result<bool, E> {
         Ok(true)

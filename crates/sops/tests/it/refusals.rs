@@ -101,6 +101,18 @@ fn keys_of_another_kind_open_nothing(#[case] file: &str, #[case] other: &str) {
     assert!(error.contains("no identity matched any of the recipients"), "{error}");
 }
 
+/// KS-DEC-2: as gpg imports them.
+#[test]
+fn several_pgp_keys_in_one_text() {
+    let public = "-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nmDME\n-----END PGP PUBLIC KEY BLOCK-----\n";
+    let text = format!("{public}{}# another one\n{}", key("pgp_curve.asc"), key("pgp.asc"));
+    let mut ring = Keyring::default();
+    ring.pgp.add(text.as_bytes()).unwrap();
+    for file in ["pgp.yaml", "curve.yaml"] {
+        Document::read(case(file).as_bytes(), Format::Yaml).unwrap().data_key(&ring).unwrap();
+    }
+}
+
 #[test]
 fn bad_pgp_keys() {
     let mut ring = Keyring::default();
@@ -109,6 +121,15 @@ fn bad_pgp_keys() {
     let broken = secret.replacen("\nlQ", "\nAA", 1);
     ring.pgp.add(broken.as_bytes()).unwrap_err();
     assert!(ring.pgp.is_empty());
+}
+
+/// KS-DEC-29.
+#[test]
+fn security_a_pgp_key_that_is_cut_off_is_not_shown() {
+    let secret = key("pgp.asc");
+    let cut = &secret[..secret.len() - 200];
+    let error = Keyring::default().pgp.add(cut.as_bytes()).unwrap_err();
+    assert_eq!(error.to_string(), "failed to import armored PGP key: a block of it cannot be read");
 }
 
 #[test]

@@ -6,16 +6,17 @@ use std::sync::Arc;
 use super::Record;
 use crate::{ObjectId, Owner};
 
-/// Records by object. An owner finds its own without a look at those of all others.
+/// Records by object. An owner finds its own without a look at those of all others. In boxes: half of a map's places are
+/// empty after it has grown.
 #[derive(Default)]
 pub(super) struct Records {
-    records: HashMap<Arc<ObjectId>, Record>,
+    records: HashMap<Arc<ObjectId>, Box<Record>>,
     owned: HashMap<Arc<Owner>, HashSet<Arc<ObjectId>>>,
 }
 
 impl Records {
     pub(super) fn get(&self, id: &ObjectId) -> Option<&Record> {
-        self.records.get(id)
+        self.records.get(id).map(|record| &**record)
     }
 
     /// The record, if it is of this owner.
@@ -25,11 +26,11 @@ impl Records {
 
     /// The record, to change anything of it but its owner.
     pub(super) fn get_mut(&mut self, id: &ObjectId) -> Option<&mut Record> {
-        self.records.get_mut(id)
+        self.records.get_mut(id).map(|record| &mut **record)
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = (&ObjectId, &Record)> {
-        self.records.iter().map(|(id, record)| (&**id, record))
+        self.records.iter().map(|(id, record)| (&**id, &**record))
     }
 
     /// Puts a record in the place of the one that is there.
@@ -41,7 +42,7 @@ impl Records {
         };
         let id = Arc::new(id.clone());
         self.owned.entry(Arc::clone(&owner)).or_default().insert(Arc::clone(&id));
-        self.records.insert(id, record(owner));
+        self.records.insert(id, Box::new(record(owner)));
     }
 
     pub(super) fn remove(&mut self, id: &ObjectId) -> Option<Record> {
@@ -52,7 +53,7 @@ impl Records {
                 self.owned.remove(&record.owner);
             }
         }
-        Some(record)
+        Some(*record)
     }
 
     /// Removes all records of an owner.

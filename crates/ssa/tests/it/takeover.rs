@@ -180,6 +180,19 @@ async fn security_object_that_changes_before_it_is_replaced_is_evaluated_anew() 
     assert_eq!(api.get("web").await.unwrap().metadata.uid, before);
 }
 
+/// A manifest without the labels of the owner, and with fields that Flux's Go types add, is applied by Flux; then the manifest as it
+/// lies in the source is applied here. Returns the changes.
+async fn taken_over(world: &World, mut of_flux: Value, manifest: Value) -> String {
+    let text = |path: &str| of_flux.pointer(path).and_then(Value::as_str).unwrap().to_owned();
+    let api = world.api(&text("/apiVersion"), &text("/kind")).await;
+    let name = text("/metadata/name");
+    for (key, value) in world.owner().labels() {
+        of_flux["metadata"]["labels"][key] = json!(value);
+    }
+    api.patch(&name, &PatchParams::apply("kustomize-controller"), &Patch::Apply(of_flux)).await.unwrap();
+    lines(&world.apply(&[manifest]).await.unwrap())
+}
+
 /// KS-API-25: Flux sends the metadata of a Pod template that has none. The server puts labels there, which nobody owns.
 #[tokio::test(flavor = "multi_thread")]
 async fn job_of_flux_without_labels_in_its_template_is_taken_over_as_it_is() {
@@ -189,12 +202,29 @@ async fn job_of_flux_without_labels_in_its_template_is_taken_over_as_it_is() {
             "spec": {"template": template}})
     };
     let spec = json!({"restartPolicy": "Never", "containers": [{"name": "c", "image": "example.com/c:1"}]});
-    let api = world.api("batch/v1", "Job").await;
-    let mut of_flux = job(json!({"metadata": {}, "spec": spec}));
-    for (key, value) in world.owner().labels() {
-        of_flux["metadata"]["labels"][key] = json!(value);
+    let of_flux = job(json!({"metadata": {}, "spec": spec}));
+    let changes = taken_over(&world, of_flux, job(json!({"spec": spec}))).await;
+    assert_eq!(changes, format!("Job/{}/once unchanged", world.ns));
+}
+
+/// KS-API-25: Flux sends resources of containers that have none. A LimitRange puts limits there, which nobody owns.
+#[tokio::test(flavor = "multi_thread")]
+async fn pod_of_flux_in_a_namespace_with_limits_is_taken_over_as_it_is() {
+    let world = World::new().await;
+    let limits = json!({"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "limits"},
+        "spec": {"limits": [{"type": "Container", "default": {"cpu": "1"}}]}});
+    let account = json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "limits"}});
+    for (kind, object) in [("LimitRange", limits), ("ServiceAccount", account)] {
+        let api = world.api("v1", kind).await;
+        api.patch("limits", &PatchParams::apply("test"), &Patch::Apply(object)).await.unwrap();
     }
-    api.patch("once", &PatchParams::apply("kustomize-controller"), &Patch::Apply(of_flux)).await.unwrap();
-    let changes = world.apply(&[job(json!({"spec": spec}))]).await.unwrap();
-    assert_eq!(lines(&changes), format!("Job/{}/once unchanged", world.ns));
+    let pod = |container: Value| {
+        json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web", "namespace": world.ns},
+            "spec": {"serviceAccountName": "limits", "containers": [container]}})
+    };
+    let of_flux = pod(json!({"name": "c", "image": "example.com/c:1", "resources": {}}));
+    let changes = taken_over(&world, of_flux, pod(json!({"name": "c", "image": "example.com/c:1"}))).await;
+    assert_eq!(changes, format!("Pod/{}/web unchanged", world.ns));
+    let live = world.api("v1", "Pod").await.get("web").await.unwrap();
+    assert_eq!(live.data["spec"]["containers"][0]["resources"]["limits"]["cpu"], "1");
 }

@@ -148,12 +148,11 @@ impl<'t> Run<'t> {
             }
             Value::Nil => Vec::new(),
             other => {
+                let pipe = &branch.pipe;
+                let whole: (usize, &dyn Display) = (pipe.at, pipe);
+                let (at, piece) = pipe.last().map_or(whole, |last| (last.at, last));
                 let printed = other.printed().unwrap_or_default();
-                return Err(self.error(
-                    branch.pipe.at,
-                    &branch.pipe,
-                    format!("range can't iterate over {printed}"),
-                ));
+                return Err(self.error(at, piece, format!("range can't iterate over {printed}")));
             }
         };
         let flow = if entries.is_empty() {
@@ -310,7 +309,7 @@ impl<'t> Run<'t> {
     }
 
     fn no_field(&self, name: &str, value: &Value, operand: &Operand) -> TemplateError {
-        let message = format!("can't evaluate field {name} in type {}", value.type_name());
-        self.error(operand.at, operand, message)
+        let (piece, of) = (operand.last(), value.type_name());
+        self.error(piece.at, piece, format!("can't evaluate field {name} in type {of}"))
     }
 }

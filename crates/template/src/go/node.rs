@@ -73,6 +73,13 @@ pub(super) enum Literal {
     Text(String),
 }
 
+impl Pipe {
+    /// The piece that is evaluated last, by which Go names the whole.
+    pub(super) fn last(&self) -> Option<&Operand> {
+        self.commands.last().map(|command| command.last().last())
+    }
+}
+
 impl Command {
     /// The piece that is evaluated last before a function is called.
     pub(super) fn last(&self) -> &Operand {
@@ -81,10 +88,11 @@ impl Command {
 }
 
 impl Operand {
-    /// The piece that is evaluated last, by which Go names the whole.
+    /// As [`Pipe::last`]; fields of what is in parentheses do not count.
     pub(super) fn last(&self) -> &Self {
         match &self.kind {
-            OperandKind::Pipe(pipe) => pipe.commands.last().map_or(self, |command| command.last().last()),
+            OperandKind::Pipe(pipe) => pipe.last().unwrap_or(self),
+            OperandKind::Chain(inner, _) => inner.last(),
             _ => self,
         }
     }

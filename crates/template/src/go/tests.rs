@@ -66,6 +66,7 @@ fn render(template: &str) -> Result<String, String> {
 #[case("{{ html \"<a&'>\" }}{{ urlquery \"a b&\" }}", "&lt;a&amp;&#39;&gt;a+b%26")]
 #[case("{{ .Name\n| upper }}", "X")]
 #[case("{{ .No }}{{ print .No }}", "<no value><nil>")]
+#[case("{{ or nil .Name }}{{ and .Name nil | print }}", "x<nil>")]
 fn templates_print_what_go_prints(#[case] template: &str, #[case] output: &str) {
     assert_eq!(render(template).as_deref(), Ok(output));
 }
@@ -88,6 +89,7 @@ fn templates_print_what_go_prints(#[case] template: &str, #[case] output: &str) 
     "{{ title \"hello world\" }}{{ repeat 3 \"z\" }}{{ trimSuffix \"c\" \"abc\" }}{{ trimAll \"-\" \"-a-\" }}",
     "Hello Worldzzzaba"
 )]
+#[case("{{ title \"o'neil a-b_c d.e\" }} {{ untitle \"AB-C D\" }}", "O'Neil A-B_c D.E aB-C d")]
 #[case(
     "{{ list 1 2 3 | reverse | first }}{{ has 2 (list 1 2) }}{{ without (list 1 2) 1 }}{{ uniq (list 1 1) }}",
     "3true[2][1]"
@@ -312,6 +314,12 @@ fn what_go_refuses_is_refused_in_its_words(#[case] template: &str, #[case] text:
 )]
 #[case("{{ 10 | repeat 1 }}", "1:15: executing \"t\" at <1>: wrong type for value; expected string; got int")]
 #[case("{{ lower }}", "1:3: executing \"t\" at <lower>: wrong number of args for lower: want 1 got 0")]
+#[case("{{ range $n := .Name }}{{ end }}", "1:15: executing \"t\" at <.Name>: range can't iterate over x")]
+#[case("{{ (index .Items 0).No }}", "1:17: executing \"t\" at <0>: can't evaluate field No in type string")]
+#[case(
+    "{{ index .Items 3 }}",
+    "1:3: executing \"t\" at <index .Items 3>: error calling index: reflect: slice index out of range"
+)]
 #[case("{{ range .Name }}{{ end }}", "1:9: executing \"t\" at <.Name>: range can't iterate over x")]
 #[case("a\n  {{ .Name.Y }}", "2:10: executing \"t\" at <.Name.Y>: can't evaluate field Y in type string")]
 #[case(

@@ -4,7 +4,7 @@ use super::{
     super::{
         TemplateError, function,
         function::{CallError, Function},
-        node::{Command, OperandKind},
+        node::{Command, Operand, OperandKind},
         value::Value,
     },
     Run,
@@ -27,10 +27,7 @@ impl Run<'_> {
         }
         let mut arguments = Vec::with_capacity(command.rest.len() + 1);
         for operand in &command.rest {
-            arguments.push(match operand.kind {
-                OperandKind::Nil => Value::Nil,
-                _ => self.operand(dot, operand)?,
-            });
+            arguments.push(self.argument(dot, operand)?);
         }
         arguments.extend(last);
         let Some(function) = function else { return self.call(command, arguments.first()) };
@@ -45,6 +42,14 @@ impl Run<'_> {
         result.map_err(|error| self.call_error(command, name, &arguments, error))
     }
 
+    /// An operand of a function, which may be nil.
+    fn argument(&mut self, dot: &Value, operand: &Operand) -> Result<Value, TemplateError> {
+        match operand.kind {
+            OperandKind::Nil => Ok(Value::Nil),
+            _ => self.operand(dot, operand),
+        }
+    }
+
     fn short_circuit(
         &mut self,
         dot: &Value,
@@ -54,7 +59,7 @@ impl Run<'_> {
     ) -> Result<Value, TemplateError> {
         let mut value = None;
         for operand in &command.rest {
-            let next = self.operand(dot, operand)?;
+            let next = self.argument(dot, operand)?;
             if next.is_true() != is_and {
                 return Ok(next);
             }

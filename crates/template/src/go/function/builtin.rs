@@ -41,18 +41,23 @@ fn length(value: &Value) -> Result<i64, CallError> {
     i64::try_from(length).or_else(|_| failed("too long"))
 }
 
+/// An index that is no place of a value of this length. Go overlooks the first one behind the end, and its library does not.
+fn out_of_range(index: i64, length: usize, kind: &str) -> Result<Value, CallError> {
+    if usize::try_from(index) == Ok(length) {
+        return failed(format!("reflect: {kind} index out of range"));
+    }
+    failed(format!("index out of range: {index}"))
+}
+
 fn index(value: &Value, key: &Value) -> Result<Value, CallError> {
     match (value, key) {
         (Value::List(list), Value::Int(at)) => {
             let item = usize::try_from(*at).ok().and_then(|at| list.items.get(at));
-            item.cloned().map_or_else(|| failed(format!("index out of range: {at}")), Ok)
+            item.cloned().map_or_else(|| out_of_range(*at, list.items.len(), "slice"), Ok)
         }
         (Value::Text(text), Value::Int(at)) => {
             let byte = usize::try_from(*at).ok().and_then(|at| text.as_bytes().get(at).copied());
-            byte.map_or_else(
-                || failed(format!("index out of range: {at}")),
-                |byte| Ok(Value::Int(byte.into())),
-            )
+            byte.map_or_else(|| out_of_range(*at, text.len(), "string"), |byte| Ok(Value::Int(byte.into())))
         }
         (Value::Map(map), Value::Text(key)) => {
             // A map of strings yields its zero value for a key it does not have.

@@ -17,8 +17,10 @@ fn shape(name: &str) -> Option<Function> {
         "upper" => {
             Function::exactly(1, |a| Ok(Value::text(text(a, 0)?.chars().map(upper).collect::<String>())))
         }
-        "title" => Function::exactly(1, |a| Ok(Value::text(map_initials(text(a, 0)?, upper)))),
-        "untitle" => Function::exactly(1, |a| Ok(Value::text(map_initials(text(a, 0)?, lower)))),
+        "title" => Function::exactly(1, |a| Ok(Value::text(map_initials(text(a, 0)?, upper, ends_word)))),
+        "untitle" => {
+            Function::exactly(1, |a| Ok(Value::text(map_initials(text(a, 0)?, lower, char::is_whitespace))))
+        }
         "trim" => Function::exactly(1, |a| Ok(Value::text(text(a, 0)?.trim()))),
         "trimAll" | "trimall" => Function::exactly(2, |a| {
             let set = text(a, 0)?;
@@ -85,14 +87,24 @@ fn split(name: &str) -> Option<Function> {
     }
 }
 
-fn map_initials(text: &str, map: fn(char) -> char) -> String {
-    let mut is_inside = false;
+/// Maps the first character of the text, and each one behind an end of a word.
+fn map_initials(text: &str, map: fn(char) -> char, ends_word: fn(char) -> bool) -> String {
+    let mut is_initial = true;
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {
-        out.push(if is_inside { character } else { map(character) });
-        is_inside = character.is_alphanumeric() || matches!(character, '_' | '\'');
+        out.push(if is_initial { map(character) } else { character });
+        is_initial = ends_word(character);
     }
     out
+}
+
+/// The ends of words of Go's `strings.Title`: an apostrophe is one.
+fn ends_word(character: char) -> bool {
+    match character {
+        '_' => false,
+        character if character.is_ascii() => !character.is_ascii_alphanumeric(),
+        character => character.is_whitespace(),
+    }
 }
 
 /// Counts bytes, from the end when negative.
