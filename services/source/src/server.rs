@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::{Request, State};
-use axum::http::{Method, StatusCode};
+use axum::http::header::{IF_RANGE, RANGE};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use futures::FutureExt;
@@ -63,7 +64,7 @@ pub(crate) async fn serve(
 
 /// Lets only paths of artifacts through: nothing beside them, nothing in them. The root itself answers 200,
 /// which is the stock readiness probe.
-async fn guard(State(gate): State<Gate>, request: Request, next: Next) -> Response {
+async fn guard(State(gate): State<Gate>, mut request: Request, next: Next) -> Response {
     if request.method() != Method::GET && request.method() != Method::HEAD {
         return StatusCode::METHOD_NOT_ALLOWED.into_response();
     }
@@ -78,7 +79,17 @@ async fn guard(State(gate): State<Gate>, request: Request, next: Next) -> Respon
     {
         return refusal;
     }
+    if !is_simple_range(request.headers()) {
+        request.headers_mut().remove(RANGE);
+    }
     next.run(request).await
+}
+
+/// Returns false for a part that is wanted on a condition, and for several parts at once. The file server takes no notice of
+/// the first and refuses the second; HTTP lets both have the whole file.
+fn is_simple_range(headers: &HeaderMap) -> bool {
+    let is_list = |range: &HeaderValue| range.as_bytes().contains(&b',');
+    !headers.contains_key(IF_RANGE) && !headers.get_all(RANGE).iter().any(is_list)
 }
 
 /// The path of an artifact; what else lies in the root (Git objects, files being written) is nobody's business.

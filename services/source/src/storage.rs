@@ -168,14 +168,15 @@ fn unreadable(error: &io::Error) -> Found {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use std::path::Path;
 
     use weir_artifact::{Algorithm, PIECE_BYTES, StoreOptions};
 
     use super::*;
 
-    fn storage(folder: &Path) -> Storage {
+    /// A store in a folder.
+    pub(crate) fn store(folder: &Path) -> Store {
         let options = StoreOptions {
             advertised: "source".to_owned(),
             algorithm: Algorithm::Sha256,
@@ -183,7 +184,11 @@ mod tests {
             piece_bytes: PIECE_BYTES,
             step: |_| {},
         };
-        Storage::new(Store::open(folder, options).unwrap(), Limits::default(), 1)
+        Store::open(folder, options).unwrap()
+    }
+
+    fn storage(folder: &Path) -> Storage {
+        Storage::new(store(folder), Limits::default(), 1)
     }
 
     /// Only an artifact with other content is removed: that it cannot be read now is no reason.

@@ -9,6 +9,8 @@ pub(super) struct Failure {
     pub(super) cause: weir_runtime::Failure,
     /// True when something else is not there yet: looked at again after a fixed time (SRC-AGN-4).
     pub(super) is_waiting: bool,
+    /// True when nothing had been begun: the sources are not there.
+    pub(super) is_early: bool,
     /// Objects made before the failure; they are remembered, so that they are cleaned up whatever comes next.
     pub(super) made: Vec<Made>,
 }
@@ -24,12 +26,17 @@ impl Failure {
         Self { is_waiting: true, ..Self::retried("SourceFetchFailed", message) }
     }
 
+    /// A source is not there, or has no artifact yet (SRC-AGN-4).
+    pub(super) fn absent(message: impl Into<String>) -> Self {
+        Self { is_early: true, ..Self::waiting(message) }
+    }
+
     /// Tried again, later each time (SRC-AGN-11).
     pub(super) fn retried(reason: &'static str, message: impl Into<String>) -> Self {
         Self::of(weir_runtime::Failure::retried(reason, message))
     }
 
     fn of(cause: weir_runtime::Failure) -> Self {
-        Self { cause, is_waiting: false, made: Vec::new() }
+        Self { cause, is_waiting: false, is_early: false, made: Vec::new() }
     }
 }

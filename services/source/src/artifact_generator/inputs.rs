@@ -39,7 +39,7 @@ impl SourceCaches {
 
     /// The artifacts of all sources of a generator.
     pub(super) fn find(&self, generator: &ArtifactGenerator) -> Result<Vec<Input>, Failure> {
-        let failed = |error: String| Failure::waiting(format!("get sources failed: {error}"));
+        let failed = |error: String| Failure::absent(format!("get sources failed: {error}"));
         let find = |source: &SourceReference| {
             let key = key_of(source, generator);
             let SourceReference { kind, name, alias, .. } = source;
@@ -64,7 +64,7 @@ impl SourceCaches {
         }
     }
 
-    /// Lets new artifacts wake the generators that are made of them, in any namespace.
+    /// Lets new artifacts, and sources that go, wake the generators that are made of them, in any namespace.
     pub(super) fn wake(&self, generators: &Cache<ArtifactGenerator>, queue: &Queue) {
         let by_source = generators.index(|generator| {
             let id = |source: &SourceReference| (source.kind.clone(), key_of(source, generator));
@@ -92,11 +92,12 @@ where
     let (by_source, queue) = (by_source.clone(), queue.clone());
     sources.on_change(move |change: &Change<S>| {
         let revision = |object: &Option<Arc<S>>| Some(object.as_ref()?.artifact()?.revision.clone());
-        let (Some(latest), Some(new)) = (change.latest(), revision(&change.new)) else { return };
-        if revision(&change.old).is_some_and(|old| old == new) {
-            return;
+        let Some(latest) = change.latest() else { return };
+        let (old, new) = (revision(&change.old), revision(&change.new));
+        let is_gone = change.new.is_none() && old.is_some();
+        if is_gone || (new.is_some() && new != old) {
+            let id = (S::KIND.to_owned(), ObjectKey::of(&**latest));
+            queue.wake(by_source.naming(&id), Cause::Revision);
         }
-        let id = (S::KIND.to_owned(), ObjectKey::of(&**latest));
-        queue.wake(by_source.naming(&id), Cause::Revision);
     });
 }

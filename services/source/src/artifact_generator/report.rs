@@ -106,10 +106,12 @@ fn unmatched(run: &Run<ArtifactGenerator>, made: &[Made]) -> Option<EventDraft> 
 }
 
 fn failed(run: &Run<ArtifactGenerator>, failure: Failure, waiting: Duration) -> Outcome<ArtifactGenerator> {
-    let Failure { cause, is_waiting, made } = failure;
+    let Failure { cause, is_waiting, is_early, made } = failure;
     let mut object = ArtifactGenerator::clone(&run.object);
     let is_news = condition::find(object.conditions(), READY)
         .is_none_or(|ready| ready.status != "False" || ready.message != cause.message);
+    let was_idle = condition::find(object.conditions(), READY).is_some()
+        && condition::find(object.conditions(), RECONCILING).is_none();
     let status = object.status.get_or_insert_default();
     let events_of_made: Vec<EventDraft> =
         news(&status.inventory, &made).into_iter().map(reconciled).collect();
@@ -122,6 +124,10 @@ fn failed(run: &Run<ArtifactGenerator>, failure: Failure, waiting: Duration) -> 
     }
     let cause = if is_waiting { cause.then(Next::After(waiting)) } else { cause };
     let mut outcome = cause.outcome(object, &Writer::of(&*run.object, run.now), IN_PROGRESS);
+    // Nothing was in progress, and nothing is until the sources are there.
+    if let (true, Some(conditions)) = (is_early && was_idle, outcome.object.conditions_mut()) {
+        condition::remove(conditions, RECONCILING);
+    }
     // A failure that is checked again every few seconds is reported once.
     if is_waiting && !is_news {
         outcome.events.clear();

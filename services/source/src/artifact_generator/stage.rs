@@ -29,12 +29,15 @@ pub(super) enum CopyError {
     /// Where it happened.
     #[error("failed to apply copy operation from '{from}' to '{to}': {source}")]
     Operation { from: String, to: String, source: Box<Self> },
-    /// `from` is not `@alias/path`, or its path leads out of the source.
+    /// `from` is not `@alias/path`.
     #[error("invalid copy source '{from}': {message}")]
     From { from: String, message: String },
     /// `to` is not `@artifact/path`, or its path leads out of the artifact.
     #[error("invalid copy destination '{to}': {message}")]
     To { to: String, message: String },
+    /// A path without patterns that leads out of the source.
+    #[error("failed to stat source '{0}': statat {0}: path escapes from parent")]
+    Escapes(String),
     /// No source has the alias.
     #[error("source alias '{0}' not found")]
     Alias(String),
@@ -62,6 +65,9 @@ pub(super) enum CopyError {
     /// The directory of the artifact cannot be opened.
     #[error("failed to open staging dir: {0}")]
     Open(TargetError),
+    /// A file that cannot be merged, or has something in its way.
+    #[error(transparent)]
+    Target(TargetError),
     /// A file that cannot be copied.
     #[error("failed to copy file '{from}' to '{to}': {source}")]
     Copy { from: String, to: String, source: Box<TargetError> },
@@ -117,9 +123,12 @@ impl<'s> Stage<'s> {
         let path = match RelPath::parse(&job.pattern) {
             Ok(path) => path,
             Err(RelPathError::Empty) if job.extracts => {
-                return Err(CopyError::ExtractDirectory(job.pattern.into_owned()));
+                return Err(CopyError::ExtractDirectory(".".to_owned()));
             }
             Err(RelPathError::Empty) => return self.copy_directory(&job, None, None, job.to.as_ref()),
+            Err(RelPathError::Absolute { .. } | RelPathError::Parent { .. }) => {
+                return Err(CopyError::Escapes(job.pattern.into_owned()));
+            }
             Err(error) => {
                 return Err(CopyError::From { from: operation.from.clone(), message: error.to_string() });
             }
@@ -147,9 +156,6 @@ impl<'s> Stage<'s> {
             .and_then(|rest| rest.split_once('/'))
             .ok_or_else(|| from("source format must be '@alias/pattern'"))?;
         let pattern = if is_glob(pattern) { pattern.into() } else { normal(pattern) };
-        if leads_up(&pattern) {
-            return Err(from("path must stay within the source root"));
-        }
         let destination = operation
             .to
             .strip_prefix("@artifact/")
@@ -193,9 +199,10 @@ impl<'s> Stage<'s> {
             }
             let to = joined(job.to.as_ref(), below_pattern(&job.pattern, path))?;
             match kind {
-                TreeKind::Directory => self.copy_directory(job, Some(path), base.as_ref(), Some(&to))?,
-                TreeKind::File { .. } | TreeKind::Other => self.place(job, path, &to)?,
+                TreeKind::Directory => self.copy_directory(job, Some(path), base.as_ref(), Some(&to)),
+                TreeKind::File { .. } | TreeKind::Other => self.place(job, path, &to),
             }
+            .map_err(|error| named(error, path, &to))?;
         }
         Ok(())
     }
@@ -290,8 +297,21 @@ fn unpack(source: &SourceTree, path: &RelPath) -> io::Result<tempfile::TempDir> 
 }
 
 fn copying(from: Option<&RelPath>, to: &RelPath, source: TargetError) -> CopyError {
+    if !matches!(source, TargetError::Io(_)) {
+        return CopyError::Target(source);
+    }
     let from = from.map(ToString::to_string).unwrap_or_default();
     CopyError::Copy { from, to: to.to_string(), source: Box::new(source) }
+}
+
+/// Names the match of a pattern that an error is about; an operation without a pattern is named anyway.
+fn named(error: CopyError, from: &RelPath, to: &RelPath) -> CopyError {
+    match error {
+        CopyError::Target(source) => {
+            CopyError::Copy { from: from.to_string(), to: to.to_string(), source: Box::new(source) }
+        }
+        other => other,
+    }
 }
 
 fn joined(directory: Option<&RelPath>, name: &str) -> Result<RelPath, RelPathError> {

@@ -2,11 +2,12 @@
 
 use std::collections::HashSet;
 use std::io;
+use std::time::Duration;
 
 use weir_api::SourceObject;
 use weir_api::condition_type::{INCLUDE_UNAVAILABLE, STORAGE_OPERATION_FAILED};
 use weir_api::{Artifact, GitRepository};
-use weir_artifact::{Limits, Location, RelPath, Store, Unpacked, Untar};
+use weir_artifact::{Limits, Location, RelPath, Store, Untar, VerifyError};
 use weir_runtime::{Cache, Cause, Change, Index, ObjectKey, Queue};
 
 use super::GitReconciler;
@@ -22,6 +23,8 @@ pub(super) struct Include {
     to: String,
     pub(super) artifact: Artifact,
     at: Location,
+    /// Time after which it is looked for again when its file is not there.
+    wait: Duration,
 }
 
 impl GitReconciler {
@@ -29,7 +32,6 @@ impl GitReconciler {
     /// of its own namespace.
     pub(super) fn includes(&self, attempt: &Attempt<'_, GitRepository>) -> Result<Vec<Include>, Failure> {
         let wait = self.requeue_dependency;
-        let unavailable = |reason, message| Failure::new(INCLUDE_UNAVAILABLE, reason, message).waiting(wait);
         let mut includes = Vec::with_capacity(attempt.object.spec.include.len());
         for include in &attempt.object.spec.include {
             let name = &include.repository.name;
@@ -38,10 +40,10 @@ impl GitReconciler {
                 let message = format!(
                     "could not get resource for include '{name}': GitRepository.source.toolkit.fluxcd.io \"{name}\" not found"
                 );
-                return Err(unavailable("NotFound", message));
+                return Err(Failure::new(INCLUDE_UNAVAILABLE, "NotFound", message).waiting(wait));
             };
             let (Some(artifact), Ok(at)) = (object.artifact().cloned(), object.location()) else {
-                return Err(unavailable("NoArtifact", format!("no artifact available for include '{name}'")));
+                return Err(without_artifact(name, wait));
             };
             let to = include.to_path.clone().filter(|path| !path.is_empty());
             includes.push(Include {
@@ -50,6 +52,7 @@ impl GitReconciler {
                 to: to.unwrap_or_else(|| name.clone()),
                 artifact,
                 at,
+                wait,
             });
         }
         Ok(includes)
@@ -64,7 +67,7 @@ impl Include {
         store: &Store,
         limits: Limits,
     ) -> Result<(), Failure> {
-        let Self { name, from, to, artifact, at } = self;
+        let Self { name, from, to, artifact, at, wait } = self;
         let illegal = |error| {
             let message = format!("path calculation for include '{name}' failed: {error}");
             Failure::new(STORAGE_OPERATION_FAILED, "IllegalPath", message)
@@ -76,15 +79,22 @@ impl Include {
         let source = RelPath::confined(&from).map_err(illegal)?;
         let target = RelPath::confined(&to).map_err(illegal)?;
         let target = target.ok_or_else(|| failed(io::Error::other("file exists")))?;
-        let unpacked = unpack(store, &at, &artifact, limits).map_err(failed)?;
+        // Its status may be forged: what is unpacked is a whole file of that object, or nothing.
+        let file = store.open_verified(&at, &artifact.path, &artifact.digest);
+        let file = file.map_err(|error| match error {
+            // As after a restart without the disk: the included repository's own run makes it again.
+            VerifyError::Missing | VerifyError::NoDigest => without_artifact(&name, wait),
+            error => failed(io::Error::other(error)),
+        })?;
+        let unpacked = Untar::new(limits).to_tree(file).map_err(|error| failed(io::Error::other(error)))?;
         whole.graft(target, Box::new(unpacked), source).map_err(failed)
     }
 }
 
-/// The files of an artifact. Its status may be forged: what is unpacked is a whole file of that object, or nothing.
-fn unpack(store: &Store, at: &Location, artifact: &Artifact, limits: Limits) -> io::Result<Unpacked> {
-    let file = store.open_verified(at, &artifact.path, &artifact.digest).map_err(io::Error::other)?;
-    Untar::new(limits).to_tree(file).map_err(io::Error::other)
+/// Returns the failure of a repository whose include has no artifact yet (SRC-GIT-17).
+fn without_artifact(name: &str, wait: Duration) -> Failure {
+    let message = format!("no artifact available for include '{name}'");
+    Failure::new(INCLUDE_UNAVAILABLE, "NoArtifact", message).waiting(wait)
 }
 
 /// Lets a new artifact wake the repositories that include it (DEV 10).

@@ -43,7 +43,7 @@ impl Packed {
 
 #[cfg(test)]
 mod tests {
-    use weir_artifact::{Algorithm, Location, PIECE_BYTES, StoreOptions};
+    use weir_artifact::Location;
 
     use super::*;
 
@@ -56,14 +56,7 @@ mod tests {
     #[test]
     fn the_parts_of_large_artifacts_are_taken_once_while_their_file_is_there() {
         let folder = tempfile::tempdir().unwrap();
-        let options = StoreOptions {
-            advertised: "source".to_owned(),
-            algorithm: Algorithm::Sha256,
-            records: 2,
-            piece_bytes: PIECE_BYTES,
-            step: |_| {},
-        };
-        let store = Store::open(folder.path(), options).unwrap();
+        let store = crate::storage::tests::store(folder.path());
         let at = Location::new("GitRepository", "flux-system", "app").unwrap();
         store.write(&at, "1.tar.gz", |out| out.write_all(b"archive")).unwrap();
         let there = artifact("gitrepository/flux-system/app/1.tar.gz", MIN_BYTES);

@@ -100,10 +100,9 @@ impl Unpulled {
         match self {
             Self::Repository(failure) => failure.cause.message.clone(),
             Self::Tags { chart, place, error } => {
-                let place = format!("oci://{place}");
                 format!(
-                    "could not get tags for {chart:?}: could not fetch tags for {place:?}: {}",
-                    oras(error)
+                    "could not get tags for {chart:?}: could not fetch tags for \"oci://{place}\": {}",
+                    asked(error, place, "tags/list")
                 )
             }
             Self::Version { chart, place, error: SelectError::NoTags } => {
@@ -139,7 +138,10 @@ impl PullError {
             Self::Manifest(error) if error.is_not_found() => {
                 at("FetchReference", format!("{}:{}: not found", reference.place, reference.tag()))
             }
-            Self::Manifest(error) => at("FetchReference", oras(error)),
+            Self::Manifest(error) => {
+                let manifest = format!("manifests/{}", reference.tag());
+                at("FetchReference", asked(error, &reference.place, &manifest))
+            }
             Self::Layer { digest, error } if error.is_not_found() => {
                 at("Fetch", format!("{digest}: not found"))
             }
@@ -152,11 +154,30 @@ impl PullError {
 
 /// Returns a registry's message, without addresses, which may contain anything.
 fn said(error: &Error) -> String {
-    match error {
+    match last(error) {
         Error::Refused { words, status, .. } => format!("{} {words}", status.as_u16()),
-        Error::Transport { reason, .. } => reason.clone(),
+        Error::Transport { cause, .. } => cause.reason.clone(),
         other => other.to_string(),
     }
+}
+
+/// Returns what Helm's library has met: plain HTTP is our last way, and where it may be used, the library's only one.
+fn last(error: &Error) -> &Error {
+    match error {
+        Error::Unreachable { causes } => causes.last().unwrap_or(error),
+        other => other,
+    }
+}
+
+/// Returns the error of a request below a repository, as Helm's library says it: the library does not ask for the way in
+/// first.
+fn asked(error: &Error, place: &str, request: &str) -> String {
+    let Error::Transport { cause, .. } = last(error) else { return oras(error) };
+    let url = match cause.url.strip_suffix("/v2/").zip(place.split_once('/')) {
+        Some((server, (_, repository))) => format!("{server}/v2/{repository}/{request}"),
+        None => without_pages(&cause.url).to_owned(),
+    };
+    weir_http::Unanswered { url, ..cause.clone() }.to_string()
 }
 
 /// Returns an error as Helm's library says it.
@@ -167,12 +188,13 @@ fn oras(error: &Error) -> String {
         "" => status.canonical_reason().unwrap_or_default(),
         refusals => refusals,
     };
-    // The library does not ask for pages of tags.
-    let url = url
-        .split_once('?')
-        .filter(|(path, _)| path.ends_with("/tags/list"))
-        .map_or(url.as_str(), |(path, _)| path);
+    let url = without_pages(url);
     format!("{method} {url:?}: response status code {}: {refusals}", status.as_u16())
+}
+
+/// Returns the URL of a request as the library has it, which does not ask for pages of tags.
+fn without_pages(url: &str) -> &str {
+    url.split_once('?').filter(|(path, _)| path.ends_with("/tags/list")).map_or(url, |(path, _)| path)
 }
 
 /// Returns the structured errors of an answer, each as `unauthorized: authentication required: <detail>`; none when the
@@ -231,6 +253,25 @@ mod tests {
             oras(&error),
             format!("GET \"https://r/v2/a/manifests/1.0.0\": response status code {expected}")
         );
+    }
+
+    fn unanswered(url: &str) -> Error {
+        let reason = "dial tcp 127.0.0.1:1: connect: connection refused".to_owned();
+        let cause = weir_http::Unanswered { method: "Get", url: url.to_owned(), reason };
+        Error::Transport { cause, is_transient: false }
+    }
+
+    /// The library asks for what it wants, and not for the way in first.
+    #[rstest]
+    #[case(unanswered("https://r/v2/"), "https://r/v2/hx/nope/tags/list")]
+    #[case(Error::Unreachable { causes: vec![unanswered("https://r/v2/"), unanswered("http://r/v2/")] },
+        "http://r/v2/hx/nope/tags/list")]
+    #[case(unanswered("https://r/v2/hx/nope/tags/list?n=1000"), "https://r/v2/hx/nope/tags/list")]
+    #[case(unanswered("https://r/token"), "https://r/token")]
+    fn registries_that_do_not_answer(#[case] error: Error, #[case] url: &str) {
+        let expected = format!("Get {url:?}: dial tcp 127.0.0.1:1: connect: connection refused");
+        assert_eq!(asked(&error, "r/hx/nope", "tags/list"), expected);
+        assert_eq!(said(&error), "dial tcp 127.0.0.1:1: connect: connection refused");
     }
 
     #[test]

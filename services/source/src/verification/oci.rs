@@ -62,6 +62,15 @@ pub(crate) struct Subject<'a> {
     pub(crate) digest: &'a Digest,
 }
 
+/// An artifact, and where its signatures are looked for.
+struct Case<'a> {
+    trust: &'a OciTrust,
+    registry: &'a mut Registry,
+    /// The artifact by its digest, for messages.
+    reference: &'a str,
+    digest: &'a Digest,
+}
+
 impl OciVerifier {
     pub(crate) fn new(wiring: &Wiring<'_>) -> Self {
         Self {
@@ -131,9 +140,10 @@ impl OciVerifier {
         now: jiff::Timestamp,
     ) -> Result<Verdict, Unverified> {
         let reference = format!("{}@{digest}", registry.repository());
+        let case = Case { trust, registry, reference: &reference, digest };
         let verified = match trust.spec.provider.as_str() {
-            COSIGN => cosign::verify(self, trust, registry, &reference, digest).await,
-            NOTATION => notation::verify(self, trust, registry, &reference, digest, now).await,
+            COSIGN => cosign::verify(self, case).await,
+            NOTATION => notation::verify(self, case, now).await,
             other => Err(Unverified::Trust(format!("unsupported verification provider: {other}"))),
         };
         verified.map_err(|error| match error {

@@ -203,10 +203,14 @@ async fn what_has_not_changed_is_not_written() {
 
     sources.push("env", &[("values.yaml", "z: 3\n")]).await;
     sources.fetch("env").await;
-    sources.external("two", &two.data["status"]["artifact"]["digest"]).await;
+    let two = sources.external("two", &two.data["status"]["artifact"]["digest"]).await;
     let again = sources.world.api(EXTERNAL).await.get("one").await.unwrap();
     assert_eq!(again.metadata.resource_version, one.metadata.resource_version);
 
+    // A run that is asked for before the last one has ended would build once more.
+    let digest = &two.data["status"]["artifact"]["digest"];
+    let is_noted = |object: &DynamicObject| object.data["status"]["inventory"][1]["digest"] == *digest;
+    sources.until("generator", "the end of the run", is_noted).await;
     let token = touch_requested_at(&sources.generators().await, "generator").await.unwrap();
     sources
         .until("generator", "the request is handled", |object| {
@@ -323,6 +327,10 @@ async fn a_generator_waits_for_its_sources_and_stalls_on_its_own_mistakes() {
     assert_eq!(condition(&waiting, "Reconciling").unwrap().reason, "ProgressingWithRetry");
     sources.world.oci("late", &sources.registry.url("app"), json!({})).await;
     sources.says("late", "True", "generated 1 artifact(s)").await;
+    // A source that goes is told at once. Nothing is in progress then.
+    sources.world.api(OCI).await.delete("late", &Default::default()).await.unwrap();
+    let waiting = sources.says("late", "False", message).await;
+    assert!(condition(&waiting, "Reconciling").is_none());
 
     let twice = json!([split()[0], split()[0]]);
     sources.apply("twice", twice, json!({})).await;

@@ -159,6 +159,22 @@ async fn an_include_is_waited_for_and_its_changes_are_seen_at_once() {
     assert!(paths(&after).await.contains(&"vendor/d/new.yaml".to_owned()));
 }
 
+/// SRC-GIT-17: as after a restart without the disk, when the status still names the file of the included repository.
+#[tokio::test]
+async fn regression_an_include_whose_file_is_lost_is_waited_for() {
+    let (world, server) = (World::start().await, GitServer::start().await.unwrap());
+    server.repo("app").unwrap().commit("main", "app", &[("a.yaml", "a")]).unwrap();
+    world.git("lib", &server.url("app"), json!({})).await;
+    let lib = world.ready(GIT, "lib").await;
+    let file = world.folder.path().join("data").join(lib["artifact"]["path"].as_str().unwrap());
+    std::fs::remove_file(file).unwrap();
+    world.git("app", &server.url("app"), json!({"include": [{"repository": {"name": "lib"}}]})).await;
+    let (reason, message) = world.failure(GIT, "app").await;
+    assert_eq!((&*reason, &*message), ("NoArtifact", "no artifact available for include 'lib'"));
+    world.reconciled(GIT, "lib").await;
+    assert_eq!(paths(&world.ready(GIT, "app").await).await, ["a.yaml", "lib/a.yaml"]);
+}
+
 /// Each artifact would make the next one, larger each time: in a circle, includes are looked at when a run is due.
 #[tokio::test]
 async fn regression_a_repository_that_includes_itself_does_not_wake_itself() {

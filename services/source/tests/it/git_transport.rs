@@ -180,7 +180,15 @@ async fn tokens_and_user_info() {
         assert_eq!(reason, "GitOperationFailed", "{name}");
         assert!(!message.contains("hunter2"), "{message}");
     }
-    assert!(!std::fs::read_to_string(world.controller.log_path()).unwrap().contains("hunter2"));
+    let log = std::fs::read_to_string(world.controller.log_path()).unwrap();
+    assert!(!log.contains("hunter2"));
+    // SRC-GIT-28.
+    let is_warned_of = |name: &str| {
+        let object = format!("{}/{name}", world.namespace);
+        log.lines()
+            .any(|line| line.contains("credentials are sent over plain HTTP") && line.contains(&object))
+    };
+    assert!(is_warned_of("bearer") && is_warned_of("info") && !is_warned_of("nobody"));
 }
 
 /// DEV 19: the way to the parent is the way to its submodules, be they where it is or elsewhere.

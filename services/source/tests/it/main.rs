@@ -37,6 +37,7 @@ mod life;
 mod logins;
 mod many;
 mod oci;
+mod oci_content;
 mod oci_history;
 mod operations;
 mod origin;

@@ -1,6 +1,6 @@
 //! The artifact server: Flux's contract over HTTP, and nothing beside it.
 
-use reqwest::header::{CONTENT_LENGTH, LAST_MODIFIED, RANGE};
+use reqwest::header::{CONTENT_LENGTH, IF_RANGE, LAST_MODIFIED, RANGE};
 use reqwest::{Certificate, Client, StatusCode};
 use serde_json::json;
 use weir_testkit::{Folder, GitServer, Identity};
@@ -36,6 +36,13 @@ async fn artifacts_are_served_and_nothing_else() {
     assert_eq!(head.headers()[CONTENT_LENGTH].to_str().unwrap(), size.to_string());
     let part = client.get(url).header(RANGE, "bytes=0-1").send().await.unwrap();
     assert_eq!(part.status(), StatusCode::PARTIAL_CONTENT);
+    // A file that may have changed, and several parts at once, are answered with the whole file.
+    for (ranges, condition) in [("bytes=0-1", Some("\"other\"")), ("bytes=0-1,4-5", None)] {
+        let request = client.get(url).header(RANGE, ranges);
+        let request = condition.into_iter().fold(request, |request, tag| request.header(IF_RANGE, tag));
+        let answer = request.send().await.unwrap();
+        assert_eq!((answer.status(), answer.content_length()), (StatusCode::OK, Some(size)), "{ranges}");
+    }
     assert_eq!(client.post(url).send().await.unwrap().status(), StatusCode::METHOD_NOT_ALLOWED);
     assert_eq!(
         client.get(format!("http://127.0.0.1:{}/", world.http)).send().await.unwrap().status(),

@@ -4,7 +4,7 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 
 use cap_std::ambient_authority;
-use cap_std::fs::{Dir, File, OpenOptions, OpenOptionsExt};
+use cap_std::fs::{Dir, File, OpenOptions, OpenOptionsExt, PermissionsExt};
 use weir_artifact::{Limits, RelPath, Room};
 use weir_helm::values::{Values, ValuesError, parse_all};
 
@@ -21,6 +21,9 @@ pub(in super::super) enum TargetError {
     /// The file system refused.
     #[error(transparent)]
     Io(#[from] io::Error),
+    /// A file is where a directory has to be.
+    #[error("openat {0}: not a directory")]
+    NotDirectory(String),
     /// The operations together copy too much; the caps are those for unpacking an artifact, so that whatever is built can
     /// be consumed.
     #[error("artifact is larger than {0} bytes")]
@@ -72,7 +75,11 @@ impl Target {
     /// Makes a directory and those above it; one that exists is fine.
     pub(super) fn make_directory(&mut self, path: &RelPath) -> Result<(), TargetError> {
         self.take(0)?;
-        Ok(self.root.create_dir_all(path)?)
+        match self.root.create_dir_all(path) {
+            // A file in its place is told by the first file that goes below it.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+            made => Ok(made?),
+        }
     }
 
     /// Writes a file, in place of one that is there.
@@ -90,7 +97,8 @@ impl Target {
         Ok(())
     }
 
-    /// Merges a YAML file into the one that is there: mappings run together, all else is replaced (SRC-AGN-15).
+    /// Merges a YAML file into the one that is there, which keeps its mode: mappings run together, all else is replaced
+    /// (SRC-AGN-15).
     pub(super) fn merge(
         &mut self,
         to: &RelPath,
@@ -98,27 +106,35 @@ impl Target {
         open: impl FnOnce() -> io::Result<File>,
     ) -> Result<(), TargetError> {
         let over = values(open()?, from)?;
-        let mut values = values(self.root.open(to)?, to)?;
+        let there = self.root.open(to)?;
+        let executable = there.metadata()?.permissions().mode() & 0o100 != 0;
+        let mut values = values(there, to)?;
         values.merge(over);
         let text = match values.to_yaml().map_err(|error| TargetError::Emit(error.to_string()))? {
             text if text.is_empty() => NO_VALUES.to_owned(),
             text => text,
         };
         self.take(text.len() as u64)?;
-        self.create(to, false)?.write_all(text.as_bytes())?;
+        self.create(to, executable)?.write_all(text.as_bytes())?;
         Ok(())
     }
 
-    fn create(&self, to: &RelPath, executable: bool) -> io::Result<File> {
+    fn create(&self, to: &RelPath, executable: bool) -> Result<File, TargetError> {
+        let failed = |error: io::Error| match error.kind() {
+            io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory => {
+                TargetError::NotDirectory(to.to_string())
+            }
+            _ => TargetError::Io(error),
+        };
         if let Some(parent) = to.parent() {
-            self.root.create_dir_all(&parent)?;
+            self.root.create_dir_all(&parent).map_err(failed)?;
         }
         match self.root.remove_file(to) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
             _ => {}
         }
         let mode = if executable { EXECUTABLE_MODE } else { FILE_MODE };
-        self.root.open_with(to, OpenOptions::new().write(true).create_new(true).mode(mode))
+        Ok(self.root.open_with(to, OpenOptions::new().write(true).create_new(true).mode(mode))?)
     }
 
     /// Counts one more entry of `size` bytes.

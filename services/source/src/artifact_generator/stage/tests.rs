@@ -134,31 +134,37 @@ fn yaml_is_merged_into_what_is_there() {
 #[case(operation("@other/x", "@artifact/"), "source alias 'other' not found")]
 #[case(
     operation("@git/../x", "@artifact/"),
-    "invalid copy source '@git/../x': path must stay within the source root"
+    "from '@git/../x' to '@artifact/': failed to stat source '../x': statat ../x: path escapes from parent"
 )]
-#[case(operation("@git/deploy/../../*", "@artifact/"), "path must stay within the source root")]
-#[case(operation("@git/deploy/../../git/README.md", "@artifact/"), "path must stay within the source root")]
-#[case(operation("@git/../../x", "@artifact/"), "path must stay within the source root")]
-#[case(operation("@git//deploy/../README.md", "@artifact/"), "path must stay within the source root")]
+#[case(
+    operation("@git/deploy/../../*", "@artifact/"),
+    "no files match pattern 'deploy/../../*' in source 'git'"
+)]
+#[case(operation("@git/deploy/../../git/README.md", "@artifact/"), "path escapes from parent")]
+#[case(operation("@git/../../x", "@artifact/"), "path escapes from parent")]
+#[case(operation("@git//deploy/../README.md", "@artifact/"), "path escapes from parent")]
 #[case(operation("@git/README.md", "@artifact/x/../../../y"), "path '../../y' leads out of its root")]
-#[case(operation("@git//etc/passwd", "@artifact/"), "path '/etc/passwd' is absolute")]
+#[case(operation("@git//etc/passwd", "@artifact/"), "statat /etc/passwd: path escapes from parent")]
 #[case(operation("@git/README.md", "@artifact/../x"), "path '../x' leads out of its root")]
 #[case(operation("@git/README.md", "@artifact//x"), "path '/x' is absolute")]
 #[case(operation("@git/deploy/**", "@artifact/x/../../y/"), "leads out of its root")]
 #[case(with(MERGE, "@git/README.md", "@artifact/../x"), "leads out of its root")]
-#[case(with(MERGE, "@git/../x", "@artifact/"), "path must stay within the source root")]
+#[case(with(MERGE, "@git/../x", "@artifact/"), "path escapes from parent")]
 #[case(with(EXTRACT, "@git/x.tgz", "@artifact/../x"), "leads out of its root")]
 #[case(with(EXTRACT, "@git/x.tgz", "@artifact//x"), "path '/x' is absolute")]
-#[case(with(EXTRACT, "@git//etc/x.tgz", "@artifact/"), "path '/etc/x.tgz' is absolute")]
+#[case(with(EXTRACT, "@git//etc/x.tgz", "@artifact/"), "statat /etc/x.tgz: path escapes from parent")]
 #[case(operation("@git/%2e%2e/x", "@artifact/"), "source '%2e%2e/x' does not exist")]
 #[case(operation("@git/..\\x", "@artifact/"), "invalid copy source")]
-#[case(with(EXTRACT, "@git/../x.tgz", "@artifact/"), "path must stay within the source root")]
-#[case(with(EXTRACT, "@git/**/../*.tgz", "@artifact/"), "path must stay within the source root")]
+#[case(with(EXTRACT, "@git/../x.tgz", "@artifact/"), "path escapes from parent")]
+#[case(
+    with(EXTRACT, "@git/**/../*.tgz", "@artifact/"),
+    "no files match pattern '**/../*.tgz' in source 'git'"
+)]
 #[case(
     with(EXTRACT, "@git/deploy", "@artifact/"),
     "extract strategy is not supported for directories, got 'deploy'"
 )]
-#[case(with(EXTRACT, "@git/", "@artifact/"), "extract strategy is not supported for directories, got ''")]
+#[case(with(EXTRACT, "@git/", "@artifact/"), "extract strategy is not supported for directories, got '.'")]
 #[case(
     with(EXTRACT, "@git/README.md", "@artifact/"),
     "extract strategy requires tarball file (.tar.gz or .tgz), got 'README.md'"
@@ -171,6 +177,24 @@ fn refused(#[case] operation: CopyOperation, #[case] expected: &str) {
     assert!(error.contains(expected), "{error}");
 }
 
+#[rstest]
+#[case::file("@artifact/x", "@git/values.yaml", "@artifact/x/y", "openat x/y: not a directory")]
+#[case::directory(
+    "@artifact/deploy",
+    "@git/deploy",
+    "@artifact/",
+    "openat deploy/README.md: not a directory"
+)]
+fn a_file_in_the_way_of_a_directory_is_told(
+    #[case] first: &str,
+    #[case] from: &str,
+    #[case] to: &str,
+    #[case] expected: &str,
+) {
+    let error = staged(&[operation("@git/README.md", first), operation(from, to)]).unwrap_err();
+    assert!(error.ends_with(&format!("from '{from}' to '{to}': {expected}")), "{error}");
+}
+
 #[test]
 fn what_cannot_be_merged_is_told() {
     let operations = [
@@ -178,10 +202,18 @@ fn what_cannot_be_merged_is_told() {
         with(MERGE, "@git/values.yaml", "@artifact/values.yaml"),
     ];
     let error = staged(&operations).unwrap_err();
-    let expected = "failed to copy file 'values.yaml' to 'values.yaml': cannot unmarshal YAML document: error \
-                    unmarshaling JSON: while decoding JSON: json: cannot unmarshal string into Go value of type \
-                    map[string]interface {}";
+    let expected = "to '@artifact/values.yaml': cannot unmarshal YAML document: error unmarshaling JSON: while decoding \
+                    JSON: json: cannot unmarshal string into Go value of type map[string]interface {}";
     assert!(error.contains(expected), "{error}");
+    // Of a pattern, the match is named.
+    let mut of_pattern = operations;
+    of_pattern[1].from = "@git/v*.yaml".to_owned();
+    of_pattern[1].to = "@artifact/".to_owned();
+    let error = staged(&of_pattern).unwrap_err();
+    assert!(
+        error.contains("failed to copy file 'values.yaml' to 'values.yaml': cannot unmarshal YAML"),
+        "{error}"
+    );
     let source = tempfile::tempdir().unwrap();
     fill(source.path(), &[("a.yaml", "a: 1\n"), ("b.yaml", "b: [\n")]);
     let operations = [
@@ -191,6 +223,23 @@ fn what_cannot_be_merged_is_told() {
     let error = staged_from(source.path(), &operations).unwrap_err();
     let expected = "cannot unmarshal YAML document: error converting YAML to JSON: yaml: line ";
     assert!(error.contains(expected), "{error}");
+}
+
+#[test]
+fn a_file_that_is_merged_into_keeps_its_mode() {
+    let (source, out) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    fill(source.path(), SOURCE);
+    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(source.path().join("values.yaml"), executable).unwrap();
+    let sources = Sources::from([("git".to_owned(), SourceTree::open(source.path()).unwrap())]);
+    let operations = [
+        operation("@git/values.yaml", "@artifact/values.yaml"),
+        with(MERGE, "@git/override.yaml", "@artifact/values.yaml"),
+    ];
+    stage(&sources, &operations, out.path(), Limits::default()).unwrap();
+    let made = SourceTree::open(out.path()).unwrap();
+    let merged = made.kind(&RelPath::parse("values.yaml").unwrap());
+    assert_eq!(merged, Some(TreeKind::File { executable: true }));
 }
 
 #[test]

@@ -11,7 +11,7 @@ use weir_verify::cosign::{
 };
 
 use super::trust::OciTrust;
-use super::{OciVerifier, Unverified, Verdict, log};
+use super::{Case, OciVerifier, Unverified, Verdict, log};
 
 const TRUSTED_ROOT_KEY: &str = "trusted_root.json";
 /// Bundles of one artifact that are looked at; each is fetched on its own. Builds attach a handful.
@@ -20,13 +20,8 @@ const MAX_BUNDLES: usize = 50;
 const MAX_LOOKED_UP: usize = 5;
 
 /// Looks for a good signature.
-pub(super) async fn verify(
-    verifier: &OciVerifier,
-    trust: &OciTrust,
-    registry: &mut Registry,
-    reference: &str,
-    digest: &Digest,
-) -> Result<Verdict, Unverified> {
+pub(super) async fn verify(verifier: &OciVerifier, case: Case<'_>) -> Result<Verdict, Unverified> {
+    let Case { trust, registry, reference, digest } = case;
     let read = Arc::new(read(trust).map_err(Unverified::Trust)?);
     let judge = Judge { verifier, trust: read, digest: digest.to_string() };
     match judge.search(registry, digest).await.map_err(Unverified::Signature)? {

@@ -12,7 +12,7 @@ use weir_verify::notation::{
 };
 
 use super::trust::OciTrust;
-use super::{OciVerifier, Unverified, Verdict, inquiry};
+use super::{Case, OciVerifier, Unverified, Verdict, inquiry};
 
 const POLICY_KEY: &str = "trustpolicy.json";
 /// Bytes of all answers about one signature: two lists of revoked certificates as large as any, or many of the usual size.
@@ -31,12 +31,10 @@ struct Judge {
 /// Finds the statement for the artifact and judges signatures by it.
 pub(super) async fn verify(
     verifier: &OciVerifier,
-    trust: &OciTrust,
-    registry: &mut Registry,
-    reference: &str,
-    digest: &Digest,
+    case: Case<'_>,
     now: Timestamp,
 ) -> Result<Verdict, Unverified> {
+    let Case { trust, registry, reference, digest } = case;
     let repository = registry.repository().to_string();
     let (statement, certificates) = read(trust, &repository, reference).map_err(Unverified::Trust)?;
     if statement.skips() {
