@@ -131,9 +131,9 @@ pub enum Error {
         /// The missing part.
         field: &'static str,
     },
-    /// An object has no version of its API. Left out, it would be deleted from the cluster.
+    /// An object has no version of its API, or a list neither name nor items (KS-BLD-37). Left out, it would be deleted from the cluster.
     #[error("failed to decode Kubernetes apiVersion, kind and name from: {0}")]
-    WithoutVersion(Value),
+    Unidentified(Value),
     /// An object's kind is no text, or its version has no form of one. Left out, it would be deleted from the cluster.
     #[error("error unmarshaling JSON: while decoding JSON: Object 'Kind' is missing in '{0}'")]
     WithoutKind(Value),
@@ -192,8 +192,8 @@ fn build_from<F: FileSystem>(
     for (index, resource) in output.resources.iter().enumerate() {
         stop.check().map_err(failed)?;
         let mut object = resource.to_json().map_err(|error| Error::Emit(error.to_string()))?;
-        if resource.api_version().is_empty() {
-            return Err(Error::WithoutVersion(without_content(&object)));
+        if resource.api_version().is_empty() || resource.name().is_empty() {
+            return Err(Error::Unidentified(without_content(&object)));
         }
         let name = resource_name(resource.api_version(), resource.kind(), resource.name());
         let is_decrypted = match decryption {

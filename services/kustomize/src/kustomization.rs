@@ -18,6 +18,8 @@ mod expression;
 mod extent;
 mod failure;
 mod finalize;
+#[cfg(test)]
+mod fixtures;
 mod health;
 mod inventory;
 mod keys;

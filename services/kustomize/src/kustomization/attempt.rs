@@ -100,9 +100,19 @@ impl Attempt {
     /// Nothing has happened yet.
     pub(super) fn new(run: &Run<Kustomization>, artifact: &Artifact, extent: Extent) -> Self {
         Self {
-            revision: artifact.revision.clone(),
             origin_revision: origin_revision(artifact).map(str::to_owned),
-            started: run.started,
+            is_correction: extent == Extent::Correction,
+            was_healthy: is_healthy(&run.object),
+            ..Self::of(artifact.revision.clone(), run.started)
+        }
+    }
+
+    /// Nothing is known but the revision.
+    pub(super) fn of(revision: String, started: Instant) -> Self {
+        Self {
+            revision,
+            origin_revision: None,
+            started,
             phase: String::new(),
             is_attempted: false,
             digest: None,
@@ -112,8 +122,8 @@ impl Attempt {
             pruned: String::new(),
             warnings: Vec::new(),
             is_told: false,
-            is_correction: extent == Extent::Correction,
-            was_healthy: is_healthy(&run.object),
+            is_correction: false,
+            was_healthy: false,
             is_overtaken: false,
             checked_since: None,
         }
