@@ -13,6 +13,7 @@ mod commits;
 mod durability;
 mod faults;
 mod grpc;
+mod policies;
 mod resolutions;
 mod signing;
 mod stock;

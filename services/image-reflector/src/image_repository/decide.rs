@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::time::Duration;
 
+use weir_api::image::ImageRepositorySpec;
 use weir_api::{ImageRepository, condition_type};
+use weir_auth::LoginError;
 use weir_oci::{RegistryOptions, Repository};
 use weir_runtime::{Failure, condition};
 
@@ -106,7 +108,7 @@ pub(super) fn decide(observed: &Observed) -> Plan {
     let options = match &observed.options {
         Ok(options) => Ok(options.clone()),
         // A login belongs to the scan: when none is due it does not matter (IR-24).
-        Err(AccessError::Login(cause)) => Err(format!("scan failed: {cause}")),
+        Err(AccessError::Login(cause)) => Err(login_failed(&observed.object.spec, &repository, cause)),
         Err(cause) => {
             return Plan::Fail(authentication_failed(cause));
         }
@@ -124,6 +126,13 @@ pub(super) fn decide(observed: &Observed) -> Plan {
             Plan::Fail(Failure::retried(FAILURE, format!("failed to determine if it's scan time: {cause}")))
         }
     }
+}
+
+/// The words of Flux, which logs in with its first question to the registry. The scheme is a guess: nobody has been asked.
+fn login_failed(spec: &ImageRepositorySpec, repository: &Repository, cause: &LoginError) -> String {
+    let scheme = if spec.insecure { "http" } else { "https" };
+    let (host, path) = (repository.host(), repository.path());
+    format!("scan failed: Get \"{scheme}://{host}/v2/{path}/tags/list?n=1000\": {cause}")
 }
 
 /// The settings of the object do not lead to a registry.

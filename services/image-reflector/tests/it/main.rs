@@ -8,6 +8,7 @@
     unreachable_pub
 )]
 
+mod access;
 mod grpc;
 mod pages;
 mod policies;

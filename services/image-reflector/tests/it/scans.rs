@@ -1,7 +1,8 @@
 //! Scanning registries.
 
+use kube::api::Patch;
 use serde_json::json;
-use weir_testkit::{Registry, touch_requested_at, wait_gone};
+use weir_testkit::{Registry, SinkAnswer, WebhookSink, touch_requested_at, wait_for, wait_gone};
 
 use crate::world::{DEADLINE, World};
 
@@ -59,4 +60,48 @@ async fn deleting_a_repository_deletes_its_tags() {
     api.delete("app", &Default::default()).await.unwrap();
     wait_gone(&api, "app", DEADLINE).await.unwrap();
     assert!(!folder.exists());
+}
+
+/// IR-10: with nothing left, a run scans even if nobody has asked for it and no time has passed.
+#[tokio::test]
+async fn a_repository_without_tags_is_scanned_by_each_run() {
+    let (world, sink) = (World::start().await, WebhookSink::start().await.unwrap());
+    sink.answer_with(|_| SinkAnswer { body: r#"{"tags":["1.0.0"]}"#.into(), ..SinkAnswer::default() });
+    let image = format!("{}/org/app", sink.url("").replace("http://", ""));
+    world.repository("app", &image, json!({"exclusionList": ["."]})).await;
+    world.until("ImageRepository", "app", "found 0 tags").await;
+    sink.forget();
+    let change = Patch::Merge(json!({"spec": {"interval": "2h"}}));
+    world.api("ImageRepository").await.patch("app", &Default::default(), &change).await.unwrap();
+    sink.wait_for("another scan", DEADLINE, |request| request.path.ends_with("/tags/list")).await.unwrap();
+}
+
+/// IR-11: a suspended repository shows the same as before when its tags are lost, and is scanned once it may be.
+#[tokio::test]
+async fn a_suspended_repository_keeps_its_status_when_its_tags_are_lost() {
+    let (mut world, registry) = (World::start().await, Registry::start().await.unwrap());
+    registry.push_image("kept/app", "1.0.0").await.unwrap();
+    let image = format!("{}/kept/app", registry.address());
+    world.repository("app", &image, json!({})).await;
+    let before = world.until("ImageRepository", "app", "found 1 tags").await;
+    let api = world.api("ImageRepository").await;
+    let suspend = |is_suspended: bool| Patch::Merge(json!({"spec": {"suspend": is_suspended}}));
+    api.patch("app", &Default::default(), &suspend(true)).await.unwrap();
+    world.controller.kill();
+    std::fs::remove_dir_all(world.storage()).unwrap();
+    world.start_again();
+    // The request is noted, so that the object has been looked at.
+    let token = touch_requested_at(&api, "app").await.unwrap();
+    let is_noted = |object: Option<&kube::core::DynamicObject>| {
+        object.is_some_and(|object| object.data["status"]["lastHandledReconcileAt"] == token.as_str())
+    };
+    let seen = wait_for(&api, "app", "the request to be noted", DEADLINE, is_noted).await.unwrap().unwrap();
+    for field in ["lastScanResult", "canonicalImageName"] {
+        assert_eq!(seen.data["status"][field], before[field], "{field}");
+    }
+    assert!(!world.storage().join(format!("imagerepository/{}/app", world.namespace)).exists());
+
+    registry.push_image("kept/app", "1.1.0").await.unwrap();
+    api.patch("app", &Default::default(), &suspend(false)).await.unwrap();
+    world.until("ImageRepository", "app", "found 2 tags").await;
 }

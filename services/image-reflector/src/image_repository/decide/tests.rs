@@ -112,8 +112,8 @@ fn what_cannot_be_read_fails() {
     // IR-24: a login is part of the scan, and does not matter while none is due.
     let options = || Err(LoginError::Lockdown { place: "ns/s".to_owned() }.into());
     let failed = words(decide(&Observed { is_requested: true, options: options(), ..observed(json!({})) }));
-    let expected =
-        "ReadOperationFailed (scanning: reconcile requested): scan failed: failed to get service account";
+    let expected = "ReadOperationFailed (scanning: reconcile requested): scan failed: Get \
+                    \"https://ghcr.io/v2/o/app/tags/list?n=1000\": failed to get service account 'ns/s'";
     assert!(failed.starts_with(expected), "{failed}");
     assert_eq!(words(decide(&Observed { options: options(), ..observed(json!({})) })), "keep 50m0s");
     let has_tags = Err("disk".to_owned());

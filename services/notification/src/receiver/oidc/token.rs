@@ -33,6 +33,9 @@ pub enum Fault {
     /// Signed in a way that is not admitted.
     #[error("token is signed with the algorithm {0}, which is not admitted")]
     Algorithm(String),
+    /// Has extensions that change what the token means, and whoever does not know them has to refuse it (RFC 7515, 4.1.11).
+    #[error("token needs extensions that are not known: {0}")]
+    Extensions(String),
     /// None of the keys has the token's id.
     #[error("no key of the issuer has signed the token")]
     UnknownKey,
@@ -65,6 +68,9 @@ pub fn verify(token: &str, keys: &[Jwk], admitted: &[Algorithm], demand: Demand<
     let header = decode_header(token).map_err(|_| Fault::Form)?;
     if !admitted.contains(&header.alg) {
         return Err(Fault::Algorithm(format!("{:?}", header.alg)));
+    }
+    if let Some(names) = &header.crit {
+        return Err(Fault::Extensions(names.join(", ")));
     }
     let mut validation = Validation::new(header.alg);
     validation.set_audience(&[demand.audience]);

@@ -81,6 +81,16 @@ fn security_shared_secrets_none_and_unknown_keys_are_refused() {
     assert_eq!(admitted(&["ES256".into(), "HS256".into()]), [Algorithm::ES256]);
 }
 
+/// RFC 7515, 4.1.11: as with Flux.
+#[test]
+fn security_tokens_with_extensions_are_refused() {
+    let mut header = Header::new(Algorithm::ES256);
+    header.kid = Some("one".into());
+    header.crit = Some(vec!["b64".into()]);
+    let token = encode(&header, &claims(), &KEY).unwrap();
+    assert_eq!(verdict(&token, &[jwk("one")]), Err(Fault::Extensions("b64".into())));
+}
+
 #[test]
 fn the_issuer_is_read_before_anything_is_verified() {
     assert_eq!(issuer_of(&token(Algorithm::ES256, &claims())), Ok("https://issuer.example".to_owned()));
