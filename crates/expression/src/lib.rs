@@ -196,7 +196,6 @@ impl Expression {
 fn environment() -> Result<Env, cel::DeclarationError> {
     let mut environment = Env::stdlib().with_optional_support(true);
     environment.add_extension(extensions::strings)?;
-    environment.add_extension(extensions::lists)?;
     environment.add_extension(extensions::encoders)?;
     environment.add_extension(functions::extension)?;
     environment.add_extension(go::extension)?;

@@ -36,13 +36,13 @@ fn conditions_are_checked_for_their_type(#[case] text: &str, #[case] expected: &
 #[case("event.uid.split('-')[0]", "")]
 #[case("event.uid.split('-').first().value()", "")]
 #[case("event.uid.split('-').last().orValue('none')", "")]
-#[case("event.uid.split('-').filter(part, part != 'a').distinct()[0]", "")]
+#[case("event.uid.split('-').filter(part, part != 'a')[0]", "")]
 #[case("event.tags.map(tag, string(tag))[0]", "")]
 #[case("(event.x ? [] : ['a', 'b'])[1]", "")]
 #[case("['a'][0] + optional.of('b').value()", "")]
 #[case("[1, dyn('a')][1]", "CEL expression output type mismatch: expected string, got dyn")]
 #[case("event.tags.first().value()", "CEL expression output type mismatch: expected string, got dyn")]
-#[case("lists.range(3)[0]", "CEL expression output type mismatch: expected string, got int")]
+#[case("[0, 1, 2][0]", "CEL expression output type mismatch: expected string, got int")]
 #[case("event.uid.split('-')", "CEL expression output type mismatch: expected string, got list(string)")]
 #[case(
     "event.uid.split('-').first()",
@@ -131,7 +131,6 @@ fn security_expressions_that_cost_too_much_are_refused(#[case] text: String) {
 #[case::map("req.map(a, a + 1) == req")]
 #[case::map_some("req.map(a, a > 0, a + 1) == req")]
 #[case::filter("req.filter(a, a > 0) == req")]
-#[case::sorted("req.sortBy(a, 0 - a) == req")]
 #[case::in_a_part("true && {'a': [req].map(b, size(b.filter(c, c > 0)))}['a'] == [4]")]
 #[case::absorbed("req.all(a, a > 0) || true")]
 #[case::inner("[1].all(a, req.exists(b, b > 9) || true)")]

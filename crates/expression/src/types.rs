@@ -122,9 +122,8 @@ const FUNCTIONS: &[(Type, &[&str])] = &[
     (Type::Uint, &["uint"]),
     (Type::Double, &["double"]),
     (Type::Bytes, &["bytes", "base64.decode"]),
-    (Type::List(&Type::Dyn), &["flatten", "sort", "slice", "distinct", "sortBy", "@sortByAssociatedKeys"]),
+    (Type::List(&Type::Dyn), &["unwrapOpt", "optional.unwrap"]),
     (Type::List(&Type::String), &["split"]),
-    (Type::List(&Type::Int), &["lists.range"]),
     (
         Type::Dyn,
         &[

@@ -45,7 +45,6 @@ pub(super) fn of_call(function: &str, on: Type) -> Option<Type> {
         ("first" | "last", Type::List(element)) => Type::Optional(element),
         ("value" | "orValue", Type::Optional(value)) => *value,
         ("or", Type::Optional(_)) => on,
-        ("slice" | "distinct" | "sort" | "reverse" | "@sortByAssociatedKeys", Type::List(_)) => on,
         // Of what is not known yet, Flux turns round texts only.
         ("reverse", Type::String | Type::Dyn) => Type::String,
         ("optional.of" | "optional.ofNonZeroValue", value) => Type::Optional(kept(value)),
