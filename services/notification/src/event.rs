@@ -6,6 +6,7 @@
 pub mod json;
 pub mod metadata;
 pub mod text;
+mod time;
 
 use std::collections::BTreeMap;
 
@@ -13,12 +14,17 @@ use jiff::{Timestamp, tz::TimeZone};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
+pub(crate) use self::time::parse as parse_time;
+
 /// The severity of a failure; every other value counts as good news.
 pub const SEVERITY_ERROR: &str = "error";
 /// The severity of everything that is not a failure.
 pub const SEVERITY_INFO: &str = "info";
 /// The reason of a report on work that still goes on; incident and commit status providers skip it.
 pub const REASON_PROGRESSING: &str = "Progressing";
+
+/// Go's zero time, the beginning of the year 1, in nanoseconds.
+const GO_ZERO: i128 = -62_135_596_800_000_000_000;
 
 /// Something that happened to an object of the toolkit.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,7 +37,7 @@ pub struct Event {
     #[serde(deserialize_with = "null_as_default")]
     pub severity: String,
     /// When it happened; whole seconds, UTC, `null` when unknown.
-    #[serde(serialize_with = "whole_seconds")]
+    #[serde(deserialize_with = "time_or_null", serialize_with = "whole_seconds")]
     pub timestamp: Option<Timestamp>,
     /// Description of the event for people.
     #[serde(deserialize_with = "null_as_default")]
@@ -83,9 +89,9 @@ impl Event {
     /// # Errors
     /// When the body is no event.
     pub fn from_slice(body: &[u8]) -> Result<Self, serde_json::Error> {
-        // Serde would take a list for a struct; Go does not.
-        serde_json::from_slice::<Map<String, Value>>(body)
-            .and_then(|object| serde_json::from_value(object.into()))
+        // Serde would take a list for a struct; Go does not, and takes `null`.
+        serde_json::from_slice::<Option<Map<String, Value>>>(body)
+            .and_then(|object| serde_json::from_value(object.unwrap_or_default().into()))
     }
 
     /// The bytes that Go's `json.Marshal` makes of this event (NTF-3, NTF-57).
@@ -131,6 +137,14 @@ fn whole_seconds<S: Serializer>(time: &Option<Timestamp>, serializer: S) -> Resu
         Some(time) => serializer.serialize_str(&rfc3339(*time)),
         None => serializer.serialize_none(),
     }
+}
+
+fn time_or_null<'de, D: Deserializer<'de>>(d: D) -> Result<Option<Timestamp>, D::Error> {
+    let Some(text) = Option::<String>::deserialize(d)? else { return Ok(None) };
+    let time =
+        parse_time(&text).ok_or_else(|| serde::de::Error::custom("timestamp is no time of RFC 3339"))?;
+    // Go's zero time stands for none.
+    Ok(Some(time).filter(|time| time.as_nanosecond() != GO_ZERO))
 }
 
 fn null_as_default<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(d: D) -> Result<T, D::Error> {

@@ -181,6 +181,15 @@ fn the_signature_is_over_the_very_bytes() {
     assert_eq!(messages[0].headers["x-signature"], signature);
 }
 
+/// NTF-57: the header is there without a controller, too, as in Flux.
+#[test]
+fn the_header_of_an_event_without_a_controller_is_empty() {
+    let event = Event { reporting_controller: String::new(), ..event("info") };
+    let rendered = build(&settings("generic")).unwrap().render(&event);
+    let Ok(Delivery::Messages(messages)) = rendered else { panic!("nothing to send") };
+    assert_eq!(messages[0].headers["gotk-component"], "");
+}
+
 #[test]
 fn security_headers_of_the_user_cannot_forge_signature_or_framing() {
     let mut settings = settings("generic-hmac");

@@ -1,9 +1,9 @@
 //! `cdevents`: events of delivery pipelines, checked for their type and their context (NTF-99).
 
-use jiff::Timestamp;
 use serde_json::Value;
 
 use super::{Call, Refusal, Rules};
+use crate::event::parse_time;
 
 pub(super) const SERVICE: &str = "CDEvent";
 /// Prefix of the types of CDEvents' own vocabulary.
@@ -39,10 +39,8 @@ pub(super) fn verify(call: Call<'_>, rules: Rules<'_>) -> Result<(), Refusal> {
         text(&format!("/context/{key}"))
             .ok_or_else(|| Refusal::CdEvent(format!("context.{key} is required")))?;
     }
-    text("/context/timestamp")
-        .unwrap_or_default()
-        .parse::<Timestamp>()
-        .map_err(|error| Refusal::CdEvent(format!("context.timestamp: {error}")))?;
+    parse_time(text("/context/timestamp").unwrap_or_default())
+        .ok_or_else(|| Refusal::CdEvent("context.timestamp is no time of RFC 3339".to_owned()))?;
     text("/subject/id").ok_or_else(|| Refusal::CdEvent("subject.id is required".to_owned()))?;
     let kind = text("/context/type").unwrap_or_default();
     if !is_type(kind) {
@@ -51,7 +49,8 @@ pub(super) fn verify(call: Call<'_>, rules: Rules<'_>) -> Result<(), Refusal> {
     rules.admit(SERVICE, call.header("Ce-Type"))
 }
 
-/// `dev.cdevents.<subject>.<predicate>.<major>.<minor>.<patch>` of the vocabulary; a custom event names its tool as well.
+/// `dev.cdevents.<subject>.<predicate>.<major>.<minor>.<patch>` of the vocabulary; a custom event names its tool as well, before its
+/// subject.
 fn is_type(kind: &str) -> bool {
     let (rest, is_custom) = match (kind.strip_prefix(OWN), kind.strip_prefix(CUSTOM)) {
         (Some(rest), _) => (rest, false),
@@ -63,8 +62,12 @@ fn is_type(kind: &str) -> bool {
         return false;
     };
     let is_number = |part: &&str| part.starts_with(|c: char| c.is_ascii_digit());
+    let is_word = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_lowercase());
     let is_known = match names {
-        _ if is_custom => names.len() >= 2 && names.iter().all(|name| !name.is_empty()),
+        [subject, predicate] if is_custom => {
+            let (tool, subject) = subject.split_once('-').unwrap_or_default();
+            is_word(tool) && is_word(subject) && is_word(predicate)
+        }
         [subject, predicate] => {
             version.first() == Some(&MAJOR)
                 && VOCABULARY

@@ -176,6 +176,10 @@ fn bodies_must_decode(#[case] kind: &str, #[case] body: &str, #[case] good: bool
 #[rstest]
 #[case("dev.cdevents.artifact.published.0.1.0", true)]
 #[case("dev.cdeventsx.tool-subject.done.0.1.0", true)]
+#[case("dev.cdeventsx.tool-subject.done.9.9.9", true)]
+#[case("dev.cdeventsx.tool-subject.done.x", false)]
+#[case("dev.cdeventsx.tool.subject.done.0.1.0", false)]
+#[case("dev.cdeventsx.subject.done.0.1.0", false)]
 #[case("dev.cdevents.artifact.0.1.0", false)]
 #[case("org.other.artifact.published.0.1.0", false)]
 #[case("dev.cdevents.change.merged.0.2.0", true)]
@@ -196,6 +200,9 @@ fn cdevents_have_a_context_and_a_known_type(#[case] kind: &str, #[case] good: bo
 #[rstest]
 #[case("2023-03-20T14:27:05.315384Z", true)]
 #[case("2023-03-20T14:27:05+02:00", true)]
+#[case("2023-03-20 14:27:05Z", false)]
+#[case("2023-03-20t14:27:05z", false)]
+#[case("2023-03-20T14:27:60Z", false)]
 #[case("yesterday", false)]
 fn cdevents_have_the_time_at_which_they_happened(#[case] time: &str, #[case] good: bool) {
     let body = CDEVENT.replace("2026-01-02T03:04:05Z", time);
