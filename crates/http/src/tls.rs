@@ -23,6 +23,9 @@ const ALPN: [&[u8]; 2] = [b"h2", b"http/1.1"];
 /// Certificates of one Secret that are read; a bundle of the whole public web has 150.
 const MAX_CERTIFICATES: usize = 1000;
 
+/// Go's words about a private key that it does not understand.
+const UNREADABLE_KEY: &str = "failed to parse private key";
+
 static PROVIDER: LazyLock<Arc<CryptoProvider>> =
     LazyLock::new(|| Arc::new(rustls::crypto::aws_lc_rs::default_provider()));
 
@@ -59,6 +62,8 @@ pub(crate) fn client_config(profile: &Profile) -> Result<ClientConfig, ClientErr
 fn unusable(error: &Error) -> ClientError {
     let reason = match error {
         Error::InconsistentKeys(_) => "tls: private key does not match public key".to_owned(),
+        // The library says so of keys alone.
+        Error::General(_) => format!("tls: {UNREADABLE_KEY}"),
         _ => format!("tls: {error}"),
     };
     ClientError::Identity { reason }
@@ -134,8 +139,18 @@ fn identity(pem: &[u8]) -> Result<Identity, ClientError> {
     if chain.is_empty() {
         return Err(refuse("failed to find any PEM data in certificate input"));
     }
-    let key = PrivateKeyDer::from_pem_slice(pem);
-    Ok((chain, key.map_err(|_| refuse("failed to find any PEM data in key input"))?))
+    let key = PrivateKeyDer::from_pem_slice(pem).map_err(|_| match has_key(pem) {
+        // An encrypted key, or one of OpenSSH.
+        true => refuse(UNREADABLE_KEY),
+        false => refuse("failed to find any PEM data in key input"),
+    });
+    Ok((chain, key?))
+}
+
+/// Returns true where a private key begins, of whatever form.
+fn has_key(pem: &[u8]) -> bool {
+    let mut lines = pem.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+    lines.any(|line| line.starts_with(b"-----BEGIN ") && line.ends_with(b"PRIVATE KEY-----"))
 }
 
 fn verifier(roots: RootCertStore) -> Option<Arc<WebPkiServerVerifier>> {

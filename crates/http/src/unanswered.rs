@@ -17,12 +17,22 @@ impl Unanswered {
     /// Describes a request by the error that its client gave.
     #[must_use]
     pub fn new(method: &Method, url: &Url, error: &reqwest::Error) -> Self {
-        let method = match *method {
-            Method::HEAD => "Head",
-            Method::POST => "Post",
-            Method::PUT => "Put",
-            _ => "Get",
-        };
-        Self { method, url: crate::shown(url), reason: crate::reason(error, url) }
+        Self { method: capitalised(method), url: crate::shown(url), reason: crate::reason(error, url) }
+    }
+
+    /// Describes a request that was given up, as its time was over.
+    #[must_use]
+    pub fn late(method: &Method, url: &Url) -> Self {
+        let reason = "context deadline exceeded".to_owned();
+        Self { method: capitalised(method), url: crate::shown(url), reason }
+    }
+}
+
+fn capitalised(method: &Method) -> &'static str {
+    match *method {
+        Method::HEAD => "Head",
+        Method::POST => "Post",
+        Method::PUT => "Put",
+        _ => "Get",
     }
 }

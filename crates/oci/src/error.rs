@@ -53,7 +53,7 @@ pub enum Error {
         /// True when another try may help.
         is_transient: bool,
     },
-    /// No answer on any of the ways to try.
+    /// No answer, or none that helps, on any of the ways to try.
     #[error("{}", causes.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     Unreachable {
         /// Error of each.
@@ -191,6 +191,15 @@ impl Error {
         }
     }
 
+    /// Returns the time for which the registry wants to be left alone, if it has named one.
+    pub(crate) fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::Refused { retry_after, .. } => *retry_after,
+            Self::Unreachable { causes } => causes.iter().find_map(Self::retry_after),
+            _ => None,
+        }
+    }
+
     /// Returns the refusal in an answer, without the `secrets` that the server got and may repeat (SRC-SCK-11).
     pub(crate) async fn refused(
         method: &Method,
@@ -226,6 +235,12 @@ impl Error {
         };
         let cause = Unanswered { url: shown(url), ..Unanswered::new(method, url, error) };
         Self::Transport { cause, is_transient }
+    }
+
+    /// Returns the error of a request without an answer when the time of its handle was over.
+    pub(crate) fn late(method: &Method, url: &Url) -> Self {
+        let cause = Unanswered { url: shown(url), ..Unanswered::late(method, url) };
+        Self::Transport { cause, is_transient: false }
     }
 }
 

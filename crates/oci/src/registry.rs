@@ -11,7 +11,7 @@ mod tags;
 
 use std::time::Duration;
 
-use reqwest::{Client, Method, Response};
+use reqwest::{Client, Method, RequestBuilder, Response};
 use secrecy::SecretString;
 use tokio::time::Instant;
 use url::Url;
@@ -286,6 +286,14 @@ impl Registry {
         }
         let answer = self.request(Method::GET, &format!("blobs/{}", layer.digest)).await?;
         Ok(Blob::pulled(self, answer, layer))
+    }
+
+    /// Sends a request; what its answer says is for the caller to see.
+    async fn send(&self, request: RequestBuilder, method: &Method, url: &Url) -> Result<Response, Error> {
+        match tokio::time::timeout_at(self.deadline, request.send()).await {
+            Ok(answer) => answer.map_err(|error| Error::transport(method, url, &error)),
+            Err(_) => Err(Error::late(method, url)),
+        }
     }
 
     async fn in_time<T>(&self, future: impl Future<Output = T>) -> Result<T, Error> {

@@ -122,6 +122,20 @@ fn keys_of_other_certificates() {
     assert_eq!(error.unwrap_err().to_string(), expected);
 }
 
+/// Keys of a form that is none of TLS, in Go's words.
+#[rstest]
+#[case("OPENSSH PRIVATE KEY", "failed to parse private key")]
+#[case("ENCRYPTED PRIVATE KEY", "failed to parse private key")]
+#[case("PRIVATE KEY", "failed to parse private key")]
+#[case("PUBLIC KEY", "failed to find any PEM data in key input")]
+fn keys_of_other_forms(#[case] form: &str, #[case] reason: &str) {
+    let certificate = Identity::for_names(&[]).unwrap().certificate_pem;
+    let pem = format!("{certificate}\n-----BEGIN {form}-----\nb3BlbnNzaC1rZXktdjEA\n-----END {form}-----\n");
+    let error = Clients::new("test").get(&Profile { identity: Some(pem.into()), ..Profile::default() });
+    let expected = format!("failed to parse TLS certificate and key: tls: {reason}");
+    assert_eq!(error.unwrap_err().to_string(), expected);
+}
+
 /// A client certificate as `openssl x509 -req` makes it without extensions, and its key.
 const VERSION_1: [&str; 2] = [
     "-----BEGIN CERTIFICATE-----

@@ -79,7 +79,9 @@ impl Registry {
             match self.ping_at(scheme).await {
                 Ok(endpoint) => return Ok(endpoint),
                 Err(error @ (Error::Transport { .. } | Error::Malformed { .. })) => causes.push(error),
-                Err(error) => return Err(error),
+                Err(error) if causes.is_empty() => return Err(error),
+                // The refusal of plain HTTP does not say why HTTPS was of no use.
+                Err(error) => causes.push(error),
             }
         }
         Err(Error::Unreachable { causes })
@@ -93,8 +95,7 @@ impl Registry {
             reason: reason.to_string(),
         };
         let base = Url::parse(&text).map_err(malformed)?;
-        let answer = self.in_time(self.client.get(base.clone()).send()).await?;
-        let response = answer.map_err(|error| Error::transport(&Method::GET, &base, &error))?;
+        let response = self.send(self.client.get(base.clone()), &Method::GET, &base).await?;
         match response.status() {
             StatusCode::OK => Ok(Endpoint { base, challenge: Challenge::Open }),
             StatusCode::UNAUTHORIZED => Ok(Endpoint { base, challenge: Challenge::of(&response) }),

@@ -76,10 +76,7 @@ impl Registry {
                 continue;
             }
             let Some(wait) = waits.next().filter(|_| error.is_transient()) else { return Err(error) };
-            let asked = match &error {
-                Error::Refused { retry_after, .. } => retry_after.unwrap_or_default().min(MAX_RETRY_AFTER),
-                _ => Duration::ZERO,
-            };
+            let asked = error.retry_after().unwrap_or_default().min(MAX_RETRY_AFTER);
             // The last words of the registry say more than that the time is over.
             if self.time_left() <= wait.max(asked) {
                 return Err(error);
@@ -113,8 +110,7 @@ impl Registry {
         if let Some((media_type, content)) = &extra.content {
             request = request.header(header::CONTENT_TYPE, media_type).body(content.clone());
         }
-        let response =
-            self.in_time(request.send()).await?.map_err(|error| Error::transport(method, &url, &error))?;
+        let response = self.send(request, method, &url).await?;
         if response.status().is_success() {
             return Ok(Answer { asked: url, response });
         }

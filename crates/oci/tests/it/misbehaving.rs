@@ -212,6 +212,22 @@ async fn time_is_bounded() {
     let address = listener.local_addr().unwrap().to_string();
     let options = RegistryOptions { timeout: Duration::from_millis(200), ..insecure() };
     let error = open(&address, "good", options).resolve("v1").await.unwrap_err();
-    assert!(matches!(error, Error::Deadline), "{error}");
+    // As in Flux, the questions are named that got no answer.
+    let late = |scheme: &str| format!("Get \"{scheme}://{address}/v2/\": context deadline exceeded");
+    assert_eq!(error.to_string(), format!("{}; {}", late("https"), late("http")));
     drop(listener);
+}
+
+/// The refusal over plain HTTP comes with the reason for which HTTPS was of no use, as in Flux.
+#[tokio::test]
+async fn refusals_over_plain_http_name_both_ways() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let mut tasks = JoinSet::new();
+    let routes = Router::new().route("/v2/", get(async || StatusCode::FORBIDDEN));
+    tasks.spawn(async move { axum::serve(listener, routes).await.unwrap() });
+    let error = open(&address, "good", insecure()).resolve("v1").await.unwrap_err();
+    let secure = format!("Get \"https://{address}/v2/\": http: server gave HTTP response to HTTPS client");
+    let plain = format!("GET http://{address}/v2/: unexpected status code 403 Forbidden");
+    assert_eq!(error.to_string(), format!("{secure}; {plain}"));
 }

@@ -182,7 +182,7 @@ fn asked(error: &Error, place: &str, request: &str) -> String {
 
 /// Returns an error as Helm's library says it.
 fn oras(error: &Error) -> String {
-    let Error::Refused { method, url, words, status, .. } = error else { return error.to_string() };
+    let Error::Refused { method, url, words, status, .. } = last(error) else { return error.to_string() };
     let refusals = refusals(words);
     let refusals = match refusals.as_str() {
         "" => status.canonical_reason().unwrap_or_default(),
@@ -252,6 +252,18 @@ mod tests {
         assert_eq!(
             oras(&error),
             format!("GET \"https://r/v2/a/manifests/1.0.0\": response status code {expected}")
+        );
+    }
+
+    /// Plain HTTP is the library's only way, where it may be used.
+    #[test]
+    fn refusals_over_plain_http() {
+        let refused = refused("http://r/v2/", 403, "DENIED: ");
+        let error = Error::Unreachable { causes: vec![unanswered("https://r/v2/"), refused] };
+        let expected = "GET \"http://r/v2/\": response status code 403: denied";
+        assert_eq!(
+            (oras(&error), asked(&error, "r/a", "tags/list")),
+            (expected.to_owned(), expected.to_owned())
         );
     }
 
