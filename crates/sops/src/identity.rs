@@ -18,6 +18,8 @@ const MAX_MESSAGE: usize = 256 << 10;
 /// Bytes of a decrypted data key that are read: more is no data key.
 const MAX_PLAINTEXT: u64 = 1 << 10;
 
+/// The beginning of an identity of age. The library takes it in lower case too, age does not.
+const X25519: &str = "AGE-SECRET-KEY-1";
 const PLUGIN: &str = "AGE-PLUGIN-";
 const SSH: &str = "-----BEGIN ";
 
@@ -137,5 +139,6 @@ fn identity(line: &str) -> Option<AnyIdentity> {
     if line.starts_with(post_quantum::PREFIX) {
         return Some(Box::new(post_quantum::Identity::from_str(line).ok()?));
     }
-    Some(Box::new(x25519::Identity::from_str(line).ok()?))
+    let x25519 = x25519::Identity::from_str(line).ok().filter(|_| line.starts_with(X25519));
+    Some(Box::new(x25519?))
 }

@@ -89,6 +89,14 @@ fn bad_identities(#[case] text: &str, #[case] words: &str) {
     assert!(error.contains(words), "{error}");
 }
 
+/// Of one case are both forms of Bech32, and age takes the upper one (KS-SOPS-5).
+#[test]
+fn identities_in_lower_case_are_refused() {
+    let text = key("age.agekey").to_lowercase();
+    let error = Keyring::default().identities.add(&text).unwrap_err().to_string();
+    assert!(error.starts_with("failed to parse age identity at line "), "{error}");
+}
+
 /// Only the key that a message is for opens it, of either kind.
 #[rstest]
 #[case("age_pq.yaml", "age.agekey")]

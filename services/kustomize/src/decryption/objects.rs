@@ -2,7 +2,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use serde_json::Value;
+use serde_json::{Value, json};
 use weir_sops::Format;
 
 use super::{Decryption, Error, format_of};
@@ -42,6 +42,9 @@ fn place(object: &Value) -> String {
 
 fn decrypt_values(secret: &mut Value, decryption: &Decryption) -> Result<bool, Error> {
     let place = place(secret);
+    let Some(secret) = secret.as_object_mut() else { return Ok(false) };
+    // Flux writes the values anew, and there is no field without any: the digest of the manifests shows it.
+    secret.retain(|key, value| key != "data" || !(value.is_null() || *value == json!({})));
     let Some(Value::Object(data)) = secret.get_mut("data") else { return Ok(false) };
     let mut is_changed = false;
     for (key, value) in data.iter_mut() {

@@ -55,6 +55,19 @@ fn values_of_a_secret() {
     assert_eq!((value("plain").as_str(), &object["data"]["odd"]), ("x", &json!("no base64!")));
 }
 
+/// KS-DEC-25: the history has the digest of what is left, as in Flux.
+#[test]
+fn a_secret_without_values_has_no_field_for_them() {
+    for empty in [json!({}), Value::Null] {
+        let mut secret = json!({"kind": "Secret", "data": empty, "stringData": {}});
+        let mut map = json!({"kind": "ConfigMap", "data": empty});
+        assert!(!decrypt_object(&mut secret, &decryption()).unwrap());
+        assert!(!decrypt_object(&mut map, &decryption()).unwrap());
+        assert_eq!(secret, json!({"kind": "Secret", "stringData": {}}));
+        assert_eq!(map, json!({"kind": "ConfigMap", "data": empty}));
+    }
+}
+
 /// KS-DEC-26
 #[test]
 fn an_object_that_opts_out_stays() {
