@@ -1,7 +1,8 @@
 //! Values files, merged in the place of a chart's own values (SRC-CHT-15).
 
 use bytes::Bytes;
-use weir_artifact::{RelPath, Unpacked};
+use weir_artifact::archive::find;
+use weir_artifact::{RelPath, Tree, TreeKind};
 use weir_helm::Chart;
 use weir_helm::chart::{self, VALUES_FILE};
 use weir_helm::values::{self, Values, ValuesError};
@@ -15,7 +16,7 @@ pub(super) enum Files<'a> {
     /// Those of the chart itself.
     Chart(&'a Chart),
     /// Those of the source that the chart is in, of at most so many bytes each.
-    Source(&'a Unpacked, u64),
+    Source(&'a dyn Tree, u64),
 }
 
 /// Merges the values files of an order; returns those that were found, too.
@@ -25,7 +26,7 @@ pub(super) fn merged(order: &Order, files: &Files<'_>) -> Result<(Values, Vec<St
         let path = files.path(file);
         match files.read(file, path.as_ref())? {
             Some(content) => all.merge(files.parse(file, &content).map_err(|error| files.failed(error))?),
-            None if order.ignores_missing => continue,
+            None if order.ignores_missing && !files.is_directory(path.as_ref())? => continue,
             None => return Err(files.failed(files.missing(file, path))),
         }
         used.push(file.clone());
@@ -88,6 +89,13 @@ impl Files<'_> {
         }
     }
 
+    /// Returns true when something that is no file stands there: it is not missing, and no values file. A chart has files alone.
+    fn is_directory(&self, path: Option<&RelPath>) -> Result<bool, Failure> {
+        let Self::Source(files, _) = self else { return Ok(false) };
+        let found = find(*files, path).map_err(|error| Step::Values.failed(error))?;
+        Ok(found == Some(TreeKind::Directory))
+    }
+
     /// Helm has merged the documents of a chart's own values; of any other file the first one counts.
     fn parse(&self, file: &str, content: &[u8]) -> Result<Values, ValuesError> {
         match self {
@@ -136,6 +144,23 @@ mod tests {
         let (merged, used) = merged(&order, &Files::Chart(&chart)).unwrap();
         assert_eq!(merged.to_yaml().unwrap(), "first: true\nimage:\n  name: app\n  tag: b\n");
         assert_eq!(used, values_files);
+    }
+
+    /// SRC-CHT-15: a directory is not missing.
+    #[rstest]
+    #[case("nope.yaml", "")]
+    #[case("sub/nope.yaml", "")]
+    #[case("sub", "no values file found at path '/sub' (reference 'sub')")]
+    #[case("sub/..", "no values file found at path '/' (reference 'sub/..')")]
+    fn directories_named_as_values_files_of_a_source(#[case] file: &str, #[case] fault: &str) {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("sub")).unwrap();
+        let tree = DirectoryTree::open_path(folder.path()).unwrap();
+        let values_files = vec![file.to_owned()];
+        let order = Order { values_files, ignores_missing: true, ..Order::default() };
+        let merged = merged(&order, &Files::Source(&tree, 1000));
+        let message = merged.map_or_else(|failure| failure.cause.message, |_| String::new());
+        assert!(message.ends_with(fault) && message.is_empty() == fault.is_empty(), "{message}");
     }
 
     /// SRC-CHT-15: the files of a chart are found by their paths in it, and by no other.
