@@ -143,12 +143,6 @@ impl VerifiedBlob {
         self.size
     }
 
-    /// The archive itself, from its first byte.
-    #[must_use]
-    pub fn into_reader(self) -> impl io::Read {
-        self.file
-    }
-
     /// Unpacks into memory; blocks. Symlinks are left out.
     ///
     /// # Errors
@@ -201,10 +195,10 @@ mod tests {
         for chunk in bytes.chunks(chunk) {
             spool.push(chunk).await.unwrap();
         }
-        let blob = spool.finish().await.unwrap();
+        let mut blob = spool.finish().await.unwrap();
         let mut read = Vec::new();
         assert_eq!(blob.size(), size as u64);
-        blob.into_reader().read_to_end(&mut read).unwrap();
+        blob.file.read_to_end(&mut read).unwrap();
         assert!(read == bytes);
     }
 
