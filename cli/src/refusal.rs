@@ -70,7 +70,10 @@ fn meant(refused: &Error) -> Option<String> {
 /// name may do something else (`--username` is the user of a token, `--user` one of the kubeconfig).
 fn is_of_another_command(refused: &Error) -> bool {
     let Some(ContextValue::String(flag)) = refused.get(ContextKind::InvalidArg) else { return false };
-    flag.strip_prefix("--").is_some_and(|name| has_flag(&Cli::command(), name))
+    let mut all = Cli::command();
+    // Without it, kinds and their flags are not there.
+    all.build();
+    flag.strip_prefix("--").is_some_and(|name| has_flag(&all, name))
 }
 
 /// Returns false when the tip is a flag much longer or shorter than the one that was typed. The parser also takes long ones for similar, in
@@ -160,6 +163,10 @@ mod tests {
     #[case(
         "bootstrap gitea --deploy-token-auth",
         "unknown flag: --deploy-token-auth\n  try: weir bootstrap gitea --help"
+    )]
+    #[case(
+        "create secret tls a --cert-file b",
+        "unknown flag: --cert-file\n  try: weir create secret tls --help"
     )]
     #[case("get ks -Z", "unknown shorthand flag: 'Z' in -Z\n  try: weir get kustomizations --help")]
     #[case(

@@ -5,12 +5,13 @@ use std::path::Path;
 use kube::{Api, Resource, ResourceExt};
 use serde_json::{Value, json};
 use weir_api::Kustomization;
-use weir_kustomize::{Kustomization as Document, Options, RelPath, RootedFs, build_kustomization};
 use weir_kustomize_controller::variables::{self, Variables};
+use weir_yaml::{Limits, Source, YamlError, parse_documents};
 
 use super::values::Values;
 use crate::cluster::Cluster;
 use crate::error::Error;
+use crate::input;
 
 /// The places in which Kustomizations are looked for.
 pub(crate) struct Specs<'a> {
@@ -105,24 +106,26 @@ fn unknown(error: kube::Error) -> Error {
 /// The Kustomization of a name among the documents of a file; one without namespace is meant too.
 fn of_file(file: &Path, name: &str, namespace: &str) -> Result<Kustomization, Error> {
     let shown = file.display().to_string();
-    let real = file.canonicalize().ok().filter(|path| path.is_file());
-    let Some((folder, file_name)) = real.as_deref().and_then(|path| path.parent().zip(path.file_name()))
-    else {
+    if !file.is_file() {
         return Err(Error::KustomizationFile(shown));
+    }
+    let refused = |reason: String| {
+        Error::KustomizationObject(format!("failed to unmarshall kustomization file {shown}: {reason}"))
     };
-    let refused = |error: &dyn std::error::Error| {
-        Error::KustomizationObject(format!("failed to unmarshall kustomization file {shown}: {error}"))
-    };
-    // The engine reads the file as it reads every other one.
-    let files = RootedFs::new(folder).map_err(|error| refused(&error))?;
-    let document =
-        Document { resources: vec![file_name.to_string_lossy().into_owned()], ..Document::default() };
-    let output = build_kustomization(&files, &RelPath::root(), document, &Options::gitops());
-    for resource in output.map_err(|error| refused(&error))?.resources {
-        let object = resource.to_json().map_err(|error| refused(&error))?;
-        let is_meant = resource.name() == name && [namespace, ""].contains(&resource.namespace());
+    for document in documents(file).map_err(refused)? {
+        let object = match type_of(&document) {
+            "object" => document,
+            other => {
+                return Err(refused(format!(
+                    "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {other} into Go value of type v1.Kustomization"
+                )));
+            }
+        };
+        let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+        let is_meant =
+            text("/metadata/name") == name && [namespace, ""].contains(&text("/metadata/namespace"));
         if is_kustomization(&object) && is_meant {
-            let mut found = read(object).map_err(|error| refused(&error))?;
+            let mut found = read(object).map_err(|error| refused(error.to_string()))?;
             found.metadata.namespace.get_or_insert_with(|| namespace.to_owned());
             return Ok(found);
         }
@@ -130,6 +133,29 @@ fn of_file(file: &Path, name: &str, namespace: &str) -> Result<Kustomization, Er
     Err(Error::KustomizationObject(format!(
         "failed find kustomization with name '{name}' and namespace '{namespace}' in file '{shown}'"
     )))
+}
+
+/// The documents of a file that are not empty.
+fn documents(file: &Path) -> Result<Vec<Value>, String> {
+    let limits = Limits::default();
+    let content = input::bytes(file, limits.bytes as u64).map_err(|error| error.to_string())?;
+    let shown = file.display().to_string();
+    let broken = |error: YamlError| format!("error converting YAML to JSON: {error}");
+    let source = Source::read(&shown, content, &limits).map_err(broken)?;
+    let nodes = parse_documents(&source, &limits).map_err(broken)?;
+    nodes.iter().map(|node| node.to_json_of_yaml11().map_err(broken)).collect()
+}
+
+/// The type of a value, as Go's library calls it.
+fn type_of(value: &Value) -> &'static str {
+    match value {
+        Value::Object(_) => "object",
+        Value::Array(_) => "array",
+        Value::String(_) => "string",
+        Value::Number(_) => "number",
+        Value::Bool(_) => "bool",
+        Value::Null => "null",
+    }
 }
 
 /// The Kustomization that a built object is.
@@ -166,4 +192,51 @@ fn is_kustomization(object: &Value) -> bool {
     let text = |field| object.get(field).and_then(Value::as_str).unwrap_or_default();
     let group = text("apiVersion").split('/').next().unwrap_or_default();
     text("kind") == Kustomization::kind(&()) && group == Kustomization::group(&())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const APP: &str =
+        "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: app}\n";
+    const NONE: &str = "failed find kustomization with name 'app' and namespace 'apps' in file 'f.yaml'";
+
+    fn found(text: &str) -> String {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("f.yaml");
+        std::fs::write(&path, text).unwrap();
+        let place = format!("{}/", folder.path().display());
+        match of_file(&path, "app", "apps") {
+            Ok(found) => format!("{}/{}", found.namespace().unwrap_or_default(), found.name_any()),
+            Err(error) => error.to_string().replace(&place, ""),
+        }
+    }
+
+    /// CLI-BLD01: others may stand in the file, as in Flux.
+    #[rstest::rstest]
+    #[case(APP, "apps/app")]
+    #[case("# nothing\n---\napiVersion: v1\nkind: ConfigMap\n---\n{}\n---\n@", "apps/app")]
+    #[case("@---\n- x\n", "apps/app")]
+    #[case("", NONE)]
+    #[case("null\n", NONE)]
+    #[case("{}\n", NONE)]
+    #[case("a: b\n", NONE)]
+    fn kustomizations_of_a_file(#[case] text: &str, #[case] expected: &str) {
+        assert!(found(&text.replace('@', APP)).ends_with(expected), "{text:?}");
+    }
+
+    /// In Flux's words.
+    #[rstest::rstest]
+    #[case("- a\n", "array")]
+    #[case("[]\n", "array")]
+    #[case("text\n", "string")]
+    #[case("\"x\"\n", "string")]
+    #[case("42\n", "number")]
+    #[case("a: b\n---\n- x\n", "array")]
+    fn documents_that_are_no_objects(#[case] text: &str, #[case] type_: &str) {
+        let words = "failed to get kustomization object: failed to unmarshall kustomization file f.yaml: error unmarshaling JSON: \
+                     while decoding JSON: json: cannot unmarshal";
+        assert_eq!(found(text), format!("{words} {type_} into Go value of type v1.Kustomization"));
+    }
 }
