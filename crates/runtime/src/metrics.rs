@@ -1,6 +1,7 @@
 //! Metrics with the names and labels of Flux's dashboards (cli.md §16), and the process's own figures.
 
 mod lost;
+mod object;
 mod process;
 mod queues;
 mod route;
@@ -18,6 +19,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
 pub(crate) use self::lost::{Destination, Lost, LostEvents};
+pub use self::object::ObjectGauge;
 use self::queues::Queues;
 use self::route::RouteFamily;
 pub use self::route::{Payload, Route, RouteMetrics};

@@ -18,6 +18,7 @@ use weir_runtime::condition::Writer;
 use weir_runtime::{Cache, Cause, Failure, ObjectKey, Outcome, Reconciler, Run};
 
 use self::decide::Work;
+use crate::metrics::AutomationMetrics;
 use crate::resolution::Resolutions;
 
 /// Settings of runs, from the service's flags.
@@ -42,6 +43,7 @@ pub(crate) struct Automation {
     pub(crate) policies: Cache<ImagePolicy>,
     pub(crate) repositories: Cache<GitRepository>,
     pub(crate) resolutions: Resolutions,
+    pub(crate) metrics: AutomationMetrics,
     pub(crate) settings: Settings,
 }
 
@@ -86,6 +88,7 @@ impl Reconciler for AutomationReconciler {
 
     fn forget(&self, key: &ObjectKey) {
         self.0.logins.forget(ImageUpdateAutomation::KIND, &key.namespace, &key.name);
+        self.0.metrics.problem_files.forget(key);
     }
 
     async fn reconcile(&self, run: Run<ImageUpdateAutomation>) -> Outcome<ImageUpdateAutomation> {

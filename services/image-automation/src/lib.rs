@@ -15,6 +15,7 @@
 pub mod args;
 mod git_source;
 mod image_update_automation;
+mod metrics;
 mod policy;
 mod resolution;
 mod rpc;

@@ -17,6 +17,7 @@ use crate::{
     args::{self, Args},
     git_source,
     image_update_automation::{self, Automation, Settings},
+    metrics::AutomationMetrics,
     resolution::{self, Resolutions},
     rpc,
 };
@@ -50,6 +51,7 @@ pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
         policies: policies.clone(),
         repositories: repositories.clone(),
         resolutions: resolutions.clone(),
+        metrics: AutomationMetrics::new(service.metrics()),
         settings: Settings {
             no_cross_namespace_refs: args.runtime.no_cross_namespace_refs,
             workload_identity: service.gates().enabled(WORKLOAD_IDENTITY),

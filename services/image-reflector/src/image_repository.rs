@@ -10,6 +10,7 @@ use std::sync::{Arc, OnceLock};
 use weir_api::{ImagePolicy, ImageRepository};
 use weir_oci::Registries;
 use weir_runtime::condition::Writer;
+use weir_runtime::metrics::ObjectGauge;
 use weir_runtime::{Cause, Finalized, Index, ObjectKey, Outcome, Queue, Reconciler, Run};
 
 use self::act::ScanError;
@@ -22,6 +23,8 @@ pub(crate) struct Scanner {
     pub(crate) registries: Registries,
     pub(crate) store: TagStore,
     pub(crate) visited: Visited,
+    /// Tags of each repository, for people who watch over them (image.md §9.3).
+    pub(crate) tags: ObjectGauge,
     /// Policies by the repository that they select from.
     pub(crate) policies: Index<ImagePolicy, ObjectKey>,
     /// The loop of policies, once there is one.
@@ -52,6 +55,9 @@ impl Reconciler for Scanner {
         if matches!(result, Some(Err(ScanError::Superseded))) {
             return Outcome::superseded(ImageRepository::clone(&run.object));
         }
+        if let Some(Ok(found)) = &result {
+            self.tags.set(&run.key, found.count);
+        }
         self.visited.add(&run.key);
         if let (Plan::Scan(scan), Some(Ok(_))) = (&plan, &result)
             && scan.is_of_empty_store()
@@ -59,6 +65,10 @@ impl Reconciler for Scanner {
             self.release_policies(&run.key);
         }
         report::report(&run.object, &writer, plan, result, run.now)
+    }
+
+    fn forget(&self, key: &ObjectKey) {
+        self.tags.forget(key);
     }
 
     async fn finalize(&self, run: Run<ImageRepository>) -> Finalized<ImageRepository> {

@@ -8,6 +8,7 @@ use weir_api::{ImagePolicy, ImageRepository};
 use weir_oci::Registries;
 use weir_proto::image::v1::reflector_server::ReflectorServer;
 use weir_runtime::gate::WORKLOAD_IDENTITY;
+use weir_runtime::metrics::ObjectGauge;
 use weir_runtime::{
     Cache, Cause, Change, Environment, Index, ObjectKey, Program, Queue, Service, ServiceError,
 };
@@ -59,6 +60,11 @@ pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
         registries: registries.clone(),
         store: store.clone(),
         visited: visited.clone(),
+        tags: ObjectGauge::new(
+            service.metrics(),
+            "weir_image_scan_tags",
+            "Tags that the last scan has found",
+        ),
         policies: by_repository.clone(),
         policy_queue: policy_queue.clone(),
         workload_identity,

@@ -128,6 +128,7 @@ impl Automation {
         let (path, setters) = (work.path.clone(), work.setters.clone());
         let edits =
             blocking(move || tree::apply(&tree, base, &path, &setters)).await?.map_err(failure::policies)?;
+        self.metrics.problem_files.set(&work.automation, edits.problems.len());
         for (path, problem) in &edits.problems {
             tracing::info!(automation = %work.automation, path, problem, "file with markers left as it is");
         }

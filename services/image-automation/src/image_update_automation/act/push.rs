@@ -67,13 +67,15 @@ impl Automation {
         checkout: &Checkout,
         request: PushRequest,
     ) -> Result<(), Error> {
-        match self.git.push(remote, checkout, request.clone()).await {
+        let pushed = match self.git.push(remote, checkout, request.clone()).await {
             Err(error @ Error::PushOptionsUnsupported) => {
                 tracing::warn!(%error, automation = %work.automation, "pushing without options");
                 self.git.push(remote, checkout, PushRequest { options: Vec::new(), ..request }).await
             }
             pushed => pushed,
-        }
+        };
+        self.metrics.pushed(&pushed);
+        pushed
     }
 
     /// Pushes the refspec, if there is one. `commit` is the head of the push branch now, `base` what it was before. Without a
