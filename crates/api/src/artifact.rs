@@ -1,7 +1,6 @@
 //! The artifact that a source advertises.
 
-use std::collections::BTreeMap;
-
+use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -30,6 +29,7 @@ pub struct Artifact {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size: Option<i64>,
     /// Information about the content from the origin, such as the annotations of an OCI manifest.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub metadata: BTreeMap<String, String>,
+    // A tree would take 544 bytes for the one entry that there is as a rule, in the cache of each service.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub metadata: IndexMap<String, String>,
 }

@@ -1,7 +1,6 @@
 //! Status of a Kustomization (KS 1.4).
 
-use std::collections::BTreeMap;
-
+use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -75,6 +74,7 @@ pub struct HistoryEntry {
     /// How often this state was reconciled.
     pub total_reconciliations: i64,
     /// Revision and origin revision of the source.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub metadata: BTreeMap<String, String>,
+    // A tree would take 544 bytes for one entry.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub metadata: IndexMap<String, String>,
 }

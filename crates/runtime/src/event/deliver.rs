@@ -2,11 +2,10 @@
 
 use std::time::Duration;
 
-use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::outbox::next;
+use super::outbox::Waiting;
 use super::{Event, Peer};
 use crate::grpc::EventsPeer;
 use crate::metrics::{Lost, Route, RouteMetrics};
@@ -61,8 +60,8 @@ impl Delivery {
         Ok(Self { grpc, http: http.map(client).transpose()?, routes, lost })
     }
 
-    pub(super) async fn run(mut self, mut events: mpsc::Receiver<Event>, stop: CancellationToken) {
-        while let Some(event) = next(&mut events, &stop).await {
+    pub(super) async fn run(mut self, mut events: Waiting, stop: CancellationToken) {
+        while let Some(event) = events.next(&stop).await {
             self.deliver(&event, &stop).await;
         }
     }

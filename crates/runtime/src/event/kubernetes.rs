@@ -11,11 +11,10 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::api::{Api, ObjectMeta, Patch, PatchParams, PostParams};
 use moka::sync::Cache;
 use serde_json::json;
-use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::outbox::{CAPACITY, next};
+use super::outbox::{CAPACITY, Waiting};
 use super::{Event, Severity};
 use crate::client;
 use crate::metrics::Lost;
@@ -80,10 +79,10 @@ impl Recorder {
     }
 
     /// Events of one object are written in order, those of different objects beside each other.
-    pub(super) async fn run(&self, mut events: mpsc::Receiver<Event>, stop: CancellationToken) {
+    pub(super) async fn run(&self, mut events: Waiting, stop: CancellationToken) {
         let mut writes = JoinSet::new();
         let mut busy = HashSet::new();
-        while let Some(event) = next(&mut events, &stop).await {
+        while let Some(event) = events.next(&stop).await {
             while writes.len() >= IN_FLIGHT || busy.contains(&event.involved_object.uid) {
                 match writes.join_next().await {
                     Some(Ok(uid)) => busy.remove(&uid),

@@ -18,6 +18,9 @@ use crate::metrics::{Destination, Lost, Metrics, Payload};
 /// away; more events are dropped and logged, since reconciling matters more than notifying.
 pub(super) const CAPACITY: usize = 4096;
 
+/// An event as JSON: a burst lets thousands wait, and its parts take twice as much memory.
+type Packed = Arc<[u8]>;
+
 /// The sink of events, with the name of the reporter.
 #[derive(Clone)]
 pub struct EventSink {
@@ -29,7 +32,13 @@ pub struct EventSink {
 /// The way into the outbox for one destination.
 #[derive(Clone)]
 struct Entry {
-    queue: mpsc::Sender<Event>,
+    queue: mpsc::Sender<Packed>,
+    lost: Lost,
+}
+
+/// The events that wait for one destination.
+pub(super) struct Waiting {
+    queue: mpsc::Receiver<Packed>,
     lost: Lost,
 }
 
@@ -50,8 +59,8 @@ pub struct Peer {
 /// The receiving ends, to be run once by the service.
 pub struct Outbox {
     recorder: Recorder,
-    kubernetes: mpsc::Receiver<Event>,
-    peer: Option<(Delivery, mpsc::Receiver<Event>)>,
+    kubernetes: Waiting,
+    peer: Option<(Delivery, Waiting)>,
 }
 
 impl EventSink {
@@ -84,12 +93,14 @@ impl EventSink {
     /// Tells an event about an object. Never blocks; what does not fit into the outbox is dropped and logged.
     pub fn send<K: FluxObject>(&self, object: &K, draft: EventDraft) {
         let event = self.event(object, draft);
+        // The types of an event serialize without fail.
+        let packed = Packed::from(serde_json::to_vec(&event).unwrap_or_default());
         if event.severity != Severity::Trace
             && let Some(peer) = &self.peer
         {
-            peer.take(event.clone());
+            peer.take(&event, packed.clone());
         }
-        self.kubernetes.take(event);
+        self.kubernetes.take(&event, packed);
     }
 
     fn event<K: FluxObject>(&self, object: &K, draft: EventDraft) -> Event {
@@ -120,16 +131,17 @@ impl EventSink {
 }
 
 impl Entry {
-    fn new(lost: Lost) -> (Self, mpsc::Receiver<Event>) {
-        let (queue, events) = mpsc::channel(CAPACITY);
-        (Self { queue, lost }, events)
+    fn new(lost: Lost) -> (Self, Waiting) {
+        let (queue, waiting) = mpsc::channel(CAPACITY);
+        (Self { queue, lost: lost.clone() }, Waiting { queue: waiting, lost })
     }
 
-    fn take(&self, event: Event) {
-        let Err(error) = self.queue.try_send(event) else { return };
+    fn take(&self, event: &Event, packed: Packed) {
+        if self.queue.try_send(packed).is_ok() {
+            return;
+        }
         self.lost.count();
-        let event = error.into_inner();
-        let InvolvedObject { kind, namespace, name, .. } = event.involved_object;
+        let InvolvedObject { kind, namespace, name, .. } = &event.involved_object;
         tracing::warn!(
             controllerKind = kind,
             namespace,
@@ -154,12 +166,28 @@ impl Outbox {
     }
 }
 
-/// Returns the next event of a queue; nothing at its end, or once `stop` is told and no event is left.
-pub(super) async fn next(events: &mut mpsc::Receiver<Event>, stop: &CancellationToken) -> Option<Event> {
-    tokio::select! {
-        biased;
-        event = events.recv() => event,
-        () = stop.cancelled(), if events.is_empty() => None,
+impl Waiting {
+    /// Returns the next event; nothing at the end of the queue, or once `stop` is told and no event is left.
+    pub(super) async fn next(&mut self, stop: &CancellationToken) -> Option<Event> {
+        loop {
+            let packed = tokio::select! {
+                biased;
+                packed = self.queue.recv() => packed?,
+                () = stop.cancelled(), if self.queue.is_empty() => return None,
+            };
+            match serde_json::from_slice(&packed) {
+                Ok(event) => return Some(event),
+                Err(error) => {
+                    self.lost.count();
+                    tracing::error!(%error, destination = self.lost.destination(), "event dropped: it is not as it was packed");
+                }
+            }
+        }
+    }
+
+    /// Number of events.
+    pub(super) fn len(&self) -> usize {
+        self.queue.len()
     }
 }
 
@@ -170,4 +198,45 @@ fn truncated(mut message: String) -> String {
         message.push_str(ELLIPSIS);
     }
     message
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(message: &str) -> Event {
+        Event {
+            involved_object: InvolvedObject { name: "apps".to_owned(), ..InvolvedObject::default() },
+            severity: Severity::Info,
+            timestamp: Timestamp::from_nanosecond(1_700_000_000_123_456_789).unwrap(),
+            message: message.to_owned(),
+            reason: "Done".to_owned(),
+            metadata: BTreeMap::from([("g/revision".to_owned(), "main@sha1:1".to_owned())]),
+            reporting_controller: "c".to_owned(),
+            reporting_instance: String::new(),
+        }
+    }
+
+    fn packed(event: &Event) -> Packed {
+        serde_json::to_vec(event).unwrap().into()
+    }
+
+    /// A stop does not take away what waits; what is no event is counted as lost.
+    #[tokio::test]
+    async fn events_come_out_as_they_were_put_in() {
+        let metrics = Metrics::default();
+        let (entry, mut waiting) = Entry::new(metrics.lost_events(Destination::Kubernetes));
+        let events = ["a \"b\"\nü", ""].map(event);
+        entry.take(&events[0], packed(&events[0]));
+        entry.take(&events[1], Packed::from(*b"{}"));
+        entry.take(&events[1], packed(&events[1]));
+        let stop = CancellationToken::new();
+        stop.cancel();
+        for event in &events {
+            assert_eq!(waiting.next(&stop).await.as_ref(), Some(event));
+        }
+        assert_eq!(waiting.next(&stop).await, None);
+        let counted = metrics.encode().unwrap();
+        assert!(counted.contains("weir_events_lost_total{destination=\"kubernetes\"} 1\n"), "{counted}");
+    }
 }

@@ -1,6 +1,5 @@
 //! From what a run came to, to the status, the events and the next run (KS-REC-30..32, KS 13, KS 14). Pure.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -343,8 +342,12 @@ impl<'a> Draft<'a> {
             .position(|entry| entry.digest == *digest && entry.last_reconciled_status == status);
         let known = place.map(|place| history.remove(place));
         let now = condition_time(self.now);
-        let mut metadata = BTreeMap::from([("revision".to_owned(), attempt.revision.clone())]);
-        metadata.extend(attempt.origin_revision.clone().map(|origin| ("originRevision".to_owned(), origin)));
+        let revisions = [
+            ("revision", Some(attempt.revision.clone())),
+            ("originRevision", attempt.origin_revision.clone()),
+        ];
+        let metadata =
+            revisions.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect();
         history.insert(
             0,
             HistoryEntry {

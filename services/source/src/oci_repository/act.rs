@@ -40,7 +40,7 @@ impl OciReconciler {
         let new = NewArtifact { at, file: format!("{}.tar.gz", target.digest), link: Some(LATEST) };
         let ignore = attempt.object.spec.ignore.clone();
         let mut artifact = self.store(attempt, new, revision, content, operation, ignore).await?;
-        artifact.metadata = manifest.annotations;
+        artifact.metadata = manifest.annotations.into_iter().collect();
         let spec = &attempt.object.spec;
         let status = attempt.object.status.get_or_insert_default();
         status.observed_ignore = spec.ignore.clone();
