@@ -124,7 +124,7 @@ impl Cluster {
         }
     }
 
-    /// One object; nothing where it, or its kind, is not there.
+    /// One object; nothing where it is not there.
     pub(crate) async fn get_opt(
         &self,
         kind: &'static Kind,
@@ -337,7 +337,45 @@ fn selector_error(kind: &'static Kind, selection: &Selection, error: kube::Error
 
 #[cfg(test)]
 mod tests {
+    use std::convert::Infallible;
+    use std::time::Duration;
+
+    use kube::client::Body;
+
     use super::*;
+
+    /// A failure of the API server is not taken for an object that is not there.
+    #[rstest::rstest]
+    #[case::there(200, r#"{"apiVersion":"v1","kind":"X","metadata":{"name":"app"}}"#, Ok(true))]
+    #[case::absent(404, r#"{"kind":"Status","status":"Failure","reason":"NotFound","code":404}"#, Ok(false))]
+    #[case::kind_absent(404, "404 page not found\n", Err("no matches for kind"))]
+    #[case::denied(
+        403,
+        r#"{"kind":"Status","status":"Failure","message":"no rights","reason":"Forbidden","code":403}"#,
+        Err("no rights")
+    )]
+    #[case::broken(500, "oops", Err("oops"))]
+    #[tokio::test]
+    async fn objects_that_may_be_absent(
+        #[case] status: u16,
+        #[case] body: &'static str,
+        #[case] expected: Result<bool, &str>,
+    ) {
+        let server = tower::service_fn(move |_: http::Request<Body>| {
+            let mut answer = http::Response::new(Body::from(body.as_bytes().to_vec()));
+            *answer.status_mut() = http::StatusCode::from_u16(status).unwrap();
+            std::future::ready(Ok::<_, Infallible>(answer))
+        });
+        let client = kube::Client::new(server, "default");
+        let deadline = Instant::now() + Duration::from_secs(30);
+        let cluster = Cluster { client, namespace: "default".to_owned(), deadline };
+        let found = cluster.get_opt(Kind::named("Kustomization").unwrap(), "app").await;
+        match (found, expected) {
+            (Ok(found), Ok(is_there)) => assert_eq!(found.is_some(), is_there),
+            (Err(error), Err(words)) => assert!(error.to_string().contains(words), "{error}"),
+            (found, _) => panic!("{found:?}"),
+        }
+    }
 
     #[rstest::rstest]
     #[case("podinfo", "metadata.name=podinfo")]
