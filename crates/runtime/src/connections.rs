@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
-use http::{Request, Response};
+use http::header::{CONNECTION, CONTENT_TYPE, HOST};
+use http::{HeaderValue, Method, Request, Response, StatusCode, Version};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::{HttpService, service_fn};
@@ -22,6 +23,8 @@ use crate::certificate::Certificate;
 pub(crate) const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// Time that what is in flight at a stop has (NTF-118).
 const GRACE: Duration = Duration::from_secs(5);
+/// Most headers of a request. Go counts bytes only; place for these is taken for each head, 64 bytes a header.
+const MAX_HEADERS: usize = 1_000;
 
 /// The limits for the callers of one server.
 #[derive(Clone, Copy, Debug)]
@@ -50,7 +53,8 @@ pub async fn serve<H, F>(
     let mut http = http1::Builder::new();
     // Go writes header names in title case, and scripts compare them.
     http.timer(TokioTimer::new()).header_read_timeout(limits.head_timeout).title_case_headers(true);
-    http.max_buf_size(limits.head);
+    // The buffer alone bounds a head by what was read at once with its end.
+    http.max_buf_size(limits.head).max_header_size(limits.head).max_headers(MAX_HEADERS);
     loop {
         let next = async {
             let permit = room.clone().acquire_owned().await;
@@ -65,8 +69,16 @@ pub async fn serve<H, F>(
         };
         let handler = handler.clone();
         let service = service_fn(move |request| {
-            let answer = handler(request);
-            async move { Ok::<_, Infallible>(answer.await) }
+            let answer = match bad_host(&request) {
+                None => Ok(handler(request)),
+                Some(reason) => Err(refusal(reason)),
+            };
+            async move {
+                Ok::<_, Infallible>(match answer {
+                    Ok(answer) => answer.await,
+                    Err(refusal) => refusal,
+                })
+            }
         });
         let (http, stop, certificate) = (http.clone(), stop.clone(), certificate.clone());
         connections.spawn(async move {
@@ -85,6 +97,31 @@ pub async fn serve<H, F>(
     }
     connections.close();
     connections.wait().await;
+}
+
+/// The fault of a request's `Host`, by the rules of Go's server: one, unless the request is older than HTTP/1.1.
+fn bad_host<B>(request: &Request<B>) -> Option<&'static str> {
+    let mut hosts = request.headers().get_all(HOST).iter();
+    match (hosts.next(), hosts.next()) {
+        (None, _) if request.version() < Version::HTTP_11 || request.method() == Method::CONNECT => None,
+        (None, _) => Some("400 Bad Request: missing required Host header"),
+        // Go leaves its reason out here.
+        (Some(_), Some(_)) => Some("400 Bad Request"),
+        (Some(host), None) => {
+            let fits = |byte: &u8| byte.is_ascii_alphanumeric() || b"!$%&()*+,-.:;=['_]~".contains(byte);
+            let is_host = host.as_bytes().iter().all(fits);
+            (!is_host).then_some("400 Bad Request: malformed Host header")
+        }
+    }
+}
+
+/// The answer to a bad request, after which the connection ends.
+fn refusal(reason: &'static str) -> Response<Body> {
+    let mut response = Response::new(Body::from(reason));
+    *response.status_mut() = StatusCode::BAD_REQUEST;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    response
 }
 
 /// Lets a connection go on until it or the server ends.
@@ -132,6 +169,52 @@ mod tests {
             let mut answer = Vec::new();
             slow.read_to_end(&mut answer).await.unwrap();
             assert!(!String::from_utf8_lossy(&answer).contains("here"));
+            stop.cancel();
+        };
+        tokio::time::timeout(Duration::from_secs(20), async { tokio::join!(serving, asking) }).await.unwrap();
+    }
+
+    /// NTF-16: heads are bounded by their bytes, and a request names its host once, as Go's server wants it.
+    #[tokio::test]
+    async fn heads_are_taken_and_refused_as_by_go() {
+        let (name, bound) = ("GET / HTTP/1.1\r\nHost: x\r\n", 64 * 1024);
+        let padded = |size: usize| {
+            let padding = size - name.len() - "X: \r\n\r\n".len();
+            format!("{name}X: {}\r\n\r\n", "x".repeat(padding))
+        };
+        let many = |count: usize| format!("{name}{}\r\n", "X: y\r\n".repeat(count));
+        let cases = [
+            (padded(bound - 1), "200", "here"),
+            (padded(bound + 40), "431", ""),
+            (many(500), "200", "here"),
+            (many(MAX_HEADERS), "431", ""),
+            ("GET / HTTP/1.0\r\n\r\n".to_owned(), "200", "here"),
+            ("GET / HTTP/1.1\r\n\r\n".to_owned(), "400", "400 Bad Request: missing required Host header"),
+            ("GET http://x/ HTTP/1.1\r\n\r\n".to_owned(), "400", "missing required Host header"),
+            ("GET / HTTP/1.1\r\nHost:\r\n\r\n".to_owned(), "200", "here"),
+            (format!("{name}Host: x\r\n\r\n"), "400", "400 Bad Request"),
+            ("GET / HTTP/1.1\r\nHost: a/b\r\n\r\n".to_owned(), "400", "malformed Host header"),
+            ("GET / HTTP/1.1\r\nHost: [::1]:80\r\n\r\n".to_owned(), "200", "here"),
+        ];
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let (address, stop) = (listener.local_addr().unwrap(), CancellationToken::new());
+        let limits = Limits { connections: 20, head_timeout: Duration::from_secs(20), head: bound };
+        let serving =
+            serve(listener, None, limits, stop.clone(), async |_| Response::new(Body::from("here")));
+        let asking = async {
+            for (head, status, text) in cases {
+                let mut stream = TcpStream::connect(address).await.unwrap();
+                stream.write_all(head.as_bytes()).await.unwrap();
+                // The client's end, so that the connection goes after its answer. It may be gone already.
+                let _ = stream.shutdown().await;
+                let mut answer = Vec::new();
+                let _ = stream.read_to_end(&mut answer).await;
+                let answer = String::from_utf8(answer).unwrap();
+                let shown = head.get(..60).unwrap_or(&head);
+                let found = answer.split(' ').nth(1);
+                assert_eq!(found, Some(status), "{shown:?}: {answer}");
+                assert!(answer.ends_with(text), "{shown:?}: {answer}");
+            }
             stop.cancel();
         };
         tokio::time::timeout(Duration::from_secs(20), async { tokio::join!(serving, asking) }).await.unwrap();

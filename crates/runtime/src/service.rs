@@ -93,7 +93,7 @@ impl Service {
             env,
         };
         if service.env.shared.is_none() {
-            service.serve_probes().await?;
+            service.serve_probes()?;
             if let Some(task) = issuer::task(args, &service.env) {
                 service.tasks.spawn(task);
             }
@@ -217,8 +217,8 @@ impl Service {
     ///
     /// # Errors
     /// When the address is none, or cannot be bound.
-    pub async fn listen(&self, what: &'static str, addr: &str) -> Result<Option<TcpListener>, ServiceError> {
-        listen(what, addr).await
+    pub fn listen(&self, what: &'static str, addr: &str) -> Result<Option<TcpListener>, ServiceError> {
+        listen(what, addr)
     }
 
     /// Name of the controller, such as `source-controller`.
@@ -304,14 +304,14 @@ impl Service {
         outcome
     }
 
-    async fn serve_probes(&self) -> Result<(), ServiceError> {
+    fn serve_probes(&self) -> Result<(), ServiceError> {
         let stop = self.env.shutdown.clone();
         let routers = [
             (&self.args.metrics_addr, probe::metrics(self.env.metrics.clone())),
             (&self.args.health_addr, probe::probes(self.readiness.clone())),
         ];
         for (addr, router) in routers {
-            serve_http(addr, router, &self.tasks, stop.clone()).await?;
+            serve_http(addr, router, &self.tasks, stop.clone())?;
         }
         Ok(())
     }

@@ -79,8 +79,8 @@ pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
     forget_logins(&caches.providers, logins.clone());
     let pipeline = open_pipeline(&args, &service, &caches, logins).await?;
     add_controllers(&args, &service, &caches).await?;
-    serve_events(&args, &service, &pipeline).await?;
-    serve_webhooks(&args, &service, &caches, pipeline.dispatcher.tasks()).await?;
+    serve_events(&args, &service, &pipeline)?;
+    serve_webhooks(&args, &service, &caches, pipeline.dispatcher.tasks())?;
     let Pipeline { intake, dispatcher, pending, writer } = pipeline;
     let resumed = intake.clone();
     service.spawn(async move { resumed.resume(pending).await });
@@ -176,7 +176,7 @@ fn wake_on_secrets(secrets: &Cache<PartialObjectMeta<Secret>>, receivers: &Cache
     });
 }
 
-async fn serve_events(args: &Args, service: &Service, pipeline: &Pipeline) -> Result<(), ServiceError> {
+fn serve_events(args: &Args, service: &Service, pipeline: &Pipeline) -> Result<(), ServiceError> {
     let rpc = Rpc {
         intake: pipeline.intake.clone(),
         dispatcher: pipeline.dispatcher.clone(),
@@ -184,7 +184,7 @@ async fn serve_events(args: &Args, service: &Service, pipeline: &Pipeline) -> Re
         stop: service.shutdown(),
     };
     service.grpc(|server| server.add(EventsServer::new(rpc).max_decoding_message_size(MAX_MESSAGE_BYTES)));
-    let Some(listener) = service.listen("events", &args.events_addr).await? else { return Ok(()) };
+    let Some(listener) = service.listen("events", &args.events_addr)? else { return Ok(()) };
     let metrics = HttpMetrics::new(service.metrics(), "event", "/", args.export_http_path_metrics);
     let intake = pipeline.intake.clone();
     service.spawn_graceful(http_server::serve(listener, metrics, service.shutdown(), move |call| {
@@ -193,13 +193,13 @@ async fn serve_events(args: &Args, service: &Service, pipeline: &Pipeline) -> Re
     Ok(())
 }
 
-async fn serve_webhooks(
+fn serve_webhooks(
     args: &Args,
     service: &Service,
     caches: &Caches,
     tasks: &Tasks,
 ) -> Result<(), ServiceError> {
-    let Some(listener) = service.listen("webhooks", &args.receiver_addr).await? else { return Ok(()) };
+    let Some(listener) = service.listen("webhooks", &args.receiver_addr)? else { return Ok(()) };
     let client = service.client().clone();
     let no_cross_namespace_refs = args.runtime.no_cross_namespace_refs;
     let webhooks = Arc::new(Webhooks {

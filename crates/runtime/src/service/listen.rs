@@ -43,7 +43,7 @@ fn open(addr: SocketAddr) -> io::Result<TcpListener> {
 }
 
 /// Opens a listener; `None` when the address switches it off.
-pub(super) async fn listen(what: &'static str, addr: &str) -> Result<Option<TcpListener>, ServiceError> {
+pub(super) fn listen(what: &'static str, addr: &str) -> Result<Option<TcpListener>, ServiceError> {
     let Some(addr) = listen_addr(addr)? else { return Ok(None) };
     let listener = bind(addr).map_err(|source| ServiceError::Listen { what, addr, source })?;
     tracing::info!(logger = "setup", what, addr = %listener.local_addr().unwrap_or(addr), "listening");
@@ -51,13 +51,13 @@ pub(super) async fn listen(what: &'static str, addr: &str) -> Result<Option<TcpL
 }
 
 /// Serves metrics or probes at an address until `stop`.
-pub(super) async fn serve_http(
+pub(super) fn serve_http(
     addr: &str,
     router: Router,
     tasks: &TaskTracker,
     stop: CancellationToken,
 ) -> Result<(), ServiceError> {
-    if let Some(listener) = listen("metrics and probes", addr).await? {
+    if let Some(listener) = listen("metrics and probes", addr)? {
         tasks.spawn(async move {
             if let Err(error) = probe::serve(listener, router, stop).await {
                 tracing::error!(%error, "probe server ended");
@@ -74,7 +74,7 @@ pub(super) async fn serve_grpc(
     tasks: &TaskTracker,
     stop: CancellationToken,
 ) -> Result<(), ServiceError> {
-    let listener = match listen("gRPC", &args.grpc_addr).await {
+    let listener = match listen("gRPC", &args.grpc_addr) {
         // Flux's arguments know no gRPC port, and several services may run on one host with them.
         Err(error) if error.is_port_taken() && args.grpc_addr == DEFAULT_GRPC_ADDR => {
             tracing::warn!(logger = "setup", %error, "gRPC is not served");

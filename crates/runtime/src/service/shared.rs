@@ -73,7 +73,7 @@ pub async fn run_together(
     let readiness = Readiness::default();
     let probes = probe::probes(readiness.clone()).merge(probe::metrics(env.metrics.clone()));
     for addr in [&args.metrics_addr, &args.health_addr] {
-        serve_http(addr, probes.clone(), &tasks, stop.clone()).await?;
+        serve_http(addr, probes.clone(), &tasks, stop.clone())?;
     }
     let serve = async {
         if stop.run_until_cancelled(shared.registered()).await.is_none() {
