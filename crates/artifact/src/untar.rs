@@ -29,6 +29,8 @@ use crate::room::is_of_disk;
 
 /// First bytes of every gzip stream.
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
+/// Bytes in front of what is packed, all of which Go reads before it looks at them.
+const GZIP_HEADER_BYTES: usize = 10;
 /// Bytes of headers and extended headers in front of one file. They are held in memory by the tar reader.
 const MAX_HEADER_BYTES: u64 = 1 << 20;
 /// Bytes of padding behind the last entry: writers fill up to their record size.
@@ -220,9 +222,12 @@ impl Untar {
         let mut archive = BufReader::new(archive);
         let start = archive.fill_buf().map_err(|source| UntarError::Corrupt { source })?;
         if !start.starts_with(&GZIP_MAGIC) {
-            return Err(UntarError::NotGzip {
-                reason: if start.is_empty() { "EOF" } else { "gzip: invalid header" },
-            });
+            let reason = match start.len() {
+                0 => "EOF",
+                1..GZIP_HEADER_BYTES => "unexpected EOF",
+                _ => "gzip: invalid header",
+            };
+            return Err(UntarError::NotGzip { reason });
         }
         let meter = Meter::new(MultiGzDecoder::new(archive));
         let allowance = meter.allowance();

@@ -90,7 +90,10 @@ pub fn origin(dependency: &Dependency, directory: Option<&RelPath>) -> Result<Or
         return at(path);
     }
     if repository.starts_with('@') || repository.starts_with("alias:") {
-        return Err(DependencyError::Alias { repository: repository.to_owned() });
+        // Flux has made a URL of it by then, which a name in front of a colon is already.
+        let end = if repository.starts_with('@') { "/" } else { "" };
+        let repository = format!("{}{end}", repository.trim_end_matches('/'));
+        return Err(DependencyError::Alias { repository });
     }
     let url = Url::parse(repository).map_err(|_| invalid())?;
     match url.scheme() {
@@ -135,7 +138,7 @@ mod tests {
     }
 
     #[rstest]
-    #[case("@bitnami", "aliased repository dependency is not supported: @bitnami")]
+    #[case("@bitnami", "aliased repository dependency is not supported: @bitnami/")]
     #[case("alias:bitnami", "aliased repository dependency is not supported: alias:bitnami")]
     #[case("ftp://a/b", "invalid dependency repository URL: ftp://a/b")]
     #[case("a b", "invalid dependency repository URL: a b")]

@@ -66,12 +66,14 @@ pub trait Reconciler: Send + Sync + 'static {
 
     /// Returns the status of a suspended object; by default a ready one shows that its newest generation was seen.
     fn suspended(&self, object: &Self::Object) -> impl Future<Output = Option<Self::Object>> + Send {
-        let shown = condition::is_ready(object.conditions()).then(|| {
-            let mut object = object.clone();
-            object.set_observed_generation(object.meta().generation.unwrap_or_default());
-            object
-        });
+        let shown = seen(object);
         async { shown }
+    }
+
+    /// Returns the status of an object that has been undone and is kept by the finalizers of others; by default a ready
+    /// one shows that its newest generation was seen.
+    fn kept(object: &Self::Object) -> Option<Self::Object> {
+        seen(object)
     }
 
     /// Returns true when a run of the object has begun something that is brought to its end although the object is suspended
@@ -100,6 +102,15 @@ pub trait Reconciler: Send + Sync + 'static {
     fn forget(&self, key: &ObjectKey) {
         let _ = key;
     }
+}
+
+/// Returns a ready object whose newest generation was seen.
+fn seen<K: FluxObject>(object: &K) -> Option<K> {
+    condition::is_ready(object.conditions()).then(|| {
+        let mut object = object.clone();
+        object.set_observed_generation(object.meta().generation.unwrap_or_default());
+        object
+    })
 }
 
 /// One kind's loop, ready to run.

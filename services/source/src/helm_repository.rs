@@ -12,7 +12,7 @@ pub(crate) use self::act::converted;
 pub(crate) use self::connect::Connector;
 use self::decide::Plan;
 pub(crate) use self::decide::is_oci;
-use crate::source::{Attempt, Failure, SourceReconciler, Success, Wiring};
+use crate::source::{Attempt, Failure, Source, SourceReconciler, Success, Wiring};
 use crate::storage::Storage;
 
 /// Keeps the indexes of `HelmRepository` objects equal to what their servers have.
@@ -33,6 +33,18 @@ impl SourceReconciler for HelmRepositoryReconciler {
 
     fn is_static(object: &HelmRepository) -> bool {
         is_oci(object)
+    }
+
+    /// As in Flux, nothing is left but the generation that was seen.
+    fn kept(object: &HelmRepository) -> HelmRepository {
+        let mut object = object.clone();
+        let parts = object.status_mut();
+        parts.conditions.clear();
+        *parts.artifact = None;
+        if let Some(url) = parts.url {
+            *url = None;
+        }
+        object
     }
 
     async fn bring_up_to_date(&self, attempt: &mut Attempt<'_, HelmRepository>) -> Result<Success, Failure> {

@@ -22,7 +22,7 @@ pub(crate) use self::failure::Failure;
 pub(crate) use self::reconciler::SourceReconciler;
 use self::report::{Report, known_artifact, progress, remarks_of_store};
 pub(crate) use self::success::Success;
-use self::suspended::suspended;
+use self::suspended::{kept, suspended};
 pub(crate) use self::wiring::Wiring;
 
 /// Reason of `ArtifactOutdated` when the origin has something new.

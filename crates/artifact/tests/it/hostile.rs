@@ -109,6 +109,7 @@ fn headers_that_want_all_memory() {
 
 #[rstest]
 #[case::not_gzip(b"PK\x03\x04 something".to_vec(), "requires gzip-compressed body: gzip: invalid header")]
+#[case::short(b"junk".to_vec(), "requires gzip-compressed body: unexpected EOF")]
 #[case::empty(Vec::new(), "requires gzip-compressed body: EOF")]
 fn not_gzip(#[case] bytes: Vec<u8>, #[case] message: &str) {
     assert_eq!(unpack(&bytes, Limits::default()).unwrap_err().to_string(), message);

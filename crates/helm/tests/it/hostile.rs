@@ -89,7 +89,8 @@ fn thousands_of_charts_with_one_name() {
 
 #[rstest]
 #[case(b"", "EOF")]
-#[case(b"not gzip", "gzip: invalid header")]
+#[case(b"junk", "unexpected EOF")]
+#[case(b"no gzip file", "gzip: invalid header")]
 #[case(&[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0], "failed to load chart archive: ")]
 #[case(&package(&[("app/values.yaml", b"")]), "no 'Chart.yaml' found")]
 #[case(

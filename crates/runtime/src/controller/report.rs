@@ -177,14 +177,22 @@ where
     }
 
     /// Takes the finalizer off, or keeps the object until it can go.
-    pub(super) async fn finalized<R: Reconciler>(&self, object: &K, finalized: Finalized<K>) -> Next {
+    pub(super) async fn finalized<R: Reconciler<Object = K>>(
+        &self,
+        object: &K,
+        finalized: Finalized<K>,
+    ) -> Next {
         match finalized {
             Finalized::Done { events } => {
                 self.tell(object, events);
+                if let Err(next) = self.show_kept::<R>(object).await {
+                    return next;
+                }
+                let object = self.latest(object);
                 let others = object.meta().finalizers.iter().flatten();
                 let others = others.filter(|finalizer| *finalizer != R::FINALIZER_NAME).cloned().collect();
                 killpoint::hit("before-finalizer-removal");
-                let removed = self.set_finalizers(object, others).await;
+                let removed = self.set_finalizers(&object, others).await;
                 killpoint::hit("after-finalizer-removal");
                 removed.err().unwrap_or(Next::Stop)
             }
@@ -202,6 +210,19 @@ where
                 self.tell(object, events);
                 Next::Wait { give_up }
             }
+        }
+    }
+
+    /// Writes the status of an object that stays for the finalizers of others. Nobody sees that of one that goes.
+    async fn show_kept<R: Reconciler<Object = K>>(&self, object: &K) -> Result<(), Next> {
+        let mut finalizers = object.meta().finalizers.iter().flatten();
+        if !finalizers.any(|finalizer| finalizer != R::FINALIZER_NAME) {
+            return Ok(());
+        }
+        let shown = R::kept(object).map(|kept| kept.status_value());
+        match shown.and_then(|shown| merge_diff(&object.status_value(), &shown)) {
+            Some(patch) => self.write_status(object, patch).await,
+            None => Ok(()),
         }
     }
 

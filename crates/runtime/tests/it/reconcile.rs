@@ -89,6 +89,32 @@ async fn a_deleted_object_is_finalized_once_and_goes() {
     world.stop().await;
 }
 
+/// An object that the finalizer of somebody else keeps shows that its deletion was seen.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_deleted_object_that_others_keep_shows_its_last_generation() {
+    let world = world(MarkReady::default()).await;
+    world.receiver("a", "").await;
+    let receivers = world.receivers().await;
+    wait_ready(&receivers, "a", DEADLINE).await.unwrap();
+    let patch = |finalizers: serde_json::Value| {
+        Patch::Merge(serde_json::json!({"metadata": {"finalizers": finalizers}}))
+    };
+    let both = patch(serde_json::json!(["finalizers.fluxcd.io", "example.com/other"]));
+    receivers.patch("a", &PatchParams::default(), &both).await.unwrap();
+    receivers.delete("a", &DeleteParams::default()).await.unwrap();
+    let is_let_go = |object: Option<&kube::core::DynamicObject>| {
+        object.is_some_and(|object| {
+            object.metadata.finalizers.as_deref() == Some(&["example.com/other".to_owned()])
+        })
+    };
+    let kept =
+        wait_for(&receivers, "a", "its own finalizer to go", DEADLINE, is_let_go).await.unwrap().unwrap();
+    assert_eq!(kept.data["status"]["observedGeneration"], kept.metadata.generation.unwrap());
+    receivers.patch("a", &PatchParams::default(), &patch(serde_json::Value::Null)).await.unwrap();
+    wait_gone(&receivers, "a", DEADLINE).await.unwrap();
+    world.stop().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_panic_costs_only_its_own_object() {
     let world = world(MarkReady::default()).await;

@@ -38,6 +38,7 @@ pub(super) async fn send(client: &reqwest::Client, message: &Message) -> Result<
                 method = Method::GET;
             }
             body = Vec::new();
+            headers.remove(CONTENT_TYPE);
         }
         url = next;
     }

@@ -163,7 +163,11 @@ async fn redirects_end() {
     });
     let error = send(message(&sink.url("/x")), TIMEOUT).await.unwrap_err();
     assert!(error.ends_with("stopped after 10 redirects"), "{error}");
-    assert_eq!(sink.requests().len(), 10);
+    let requests = sink.requests();
+    assert_eq!(requests.len(), 10);
+    // Without a body there is none whose type could be named.
+    let told = |number: usize| (requests[number].method.as_str(), requests[number].header("content-type"));
+    assert_eq!([told(0), told(1)], [("POST", "application/json"), ("GET", "")]);
 }
 
 #[tokio::test]

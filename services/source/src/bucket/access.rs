@@ -70,7 +70,9 @@ fn secret_failure(what: &str, error: &ReadError) -> Failure {
 /// client.
 fn confirm_failure(name: &str, error: &Error) -> Failure {
     match error {
-        Error::Endpoint { .. } | Error::ForeignHost { .. } => decide::unauthenticated(error.to_string()),
+        Error::EndpointPath | Error::Endpoint { .. } | Error::ForeignHost { .. } => {
+            decide::unauthenticated(error.to_string())
+        }
         Error::Client(error) => decide::unauthenticated(format!("failed to get TLS config: {error}")),
         _ => decide::failed(format!("failed to confirm existence of '{name}' bucket: {error}")),
     }

@@ -8,7 +8,7 @@ use weir_api::FluxObject;
 use weir_auth::Logins;
 use weir_runtime::{Finalized, ObjectKey, Outcome, Reconciler, Run};
 
-use super::{Attempt, Failure, Source, Success, finalize, suspended};
+use super::{Attempt, Failure, Source, Success, finalize, kept, suspended};
 use crate::storage::Storage;
 
 /// The part of a source's reconciler that differs from kind to kind.
@@ -38,6 +38,11 @@ pub(crate) trait SourceReconciler: Send + Sync + 'static {
     fn clear(&self, object: &Self::Object) -> impl Future<Output = ()> + Send {
         let _ = object;
         async {}
+    }
+
+    /// Returns an object whose files are removed, while finalizers of others keep it.
+    fn kept(object: &Self::Object) -> Self::Object {
+        kept(object)
     }
 
     /// The object is gone: drops what is kept for it in memory.
@@ -70,6 +75,10 @@ impl<R: SourceReconciler> Reconciler for StoringReconciler<R> {
 
     async fn suspended(&self, object: &R::Object) -> Option<R::Object> {
         suspended(&self.storage, object).await
+    }
+
+    fn kept(object: &R::Object) -> Option<R::Object> {
+        Some(R::kept(object))
     }
 
     async fn finalize(&self, run: Run<R::Object>) -> Finalized<R::Object> {

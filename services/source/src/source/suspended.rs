@@ -24,25 +24,39 @@ pub(super) async fn suspended<S: Source>(storage: &Storage, object: &S) -> Optio
     Some(shown(object, &found, |path| storage.url_of(path)))
 }
 
+/// Returns the object as it is shown once its files are removed, while finalizers of others keep it: consumers wait for an
+/// artifact instead of asking for one that is gone.
+pub(super) fn kept<S: Source>(object: &S) -> S {
+    let mut object = seen(object);
+    *object.status_mut().artifact = None;
+    object
+}
+
 fn shown<S: Source>(object: &S, found: &Found, url: impl Fn(&str) -> Option<String>) -> S {
     let writer = Writer::of(object, jiff::Timestamp::now());
-    let generation = writer.generation();
-    let mut object = object.clone();
+    let mut object = seen(object);
     if *found != Found::Nothing {
         known_artifact(&mut object, found, url);
     }
     let parts = object.status_mut();
-    *parts.observed_generation = generation;
-    // Nothing is tried until the object is resumed, which is a change: nothing is stalled.
-    condition::remove(parts.conditions, STALLED);
-    let is_of_the_run = |condition: &&mut Condition| [READY, RECONCILING].contains(&condition.type_.as_str());
-    for condition in parts.conditions.iter_mut().filter(is_of_the_run) {
-        condition.observed_generation = Some(generation);
-    }
     if matches!(found, Found::Missing | Found::Broken { .. }) {
         for type_ in [ARTIFACT_IN_STORAGE, READY] {
             writer.set(parts.conditions, type_, Status::False, REASON, MESSAGE);
         }
+    }
+    object
+}
+
+/// Returns the object with the mark that its newest generation was seen. Nothing is tried any more: nothing is stalled.
+fn seen<S: Source>(object: &S) -> S {
+    let generation = Writer::of(object, jiff::Timestamp::now()).generation();
+    let mut object = object.clone();
+    let parts = object.status_mut();
+    *parts.observed_generation = generation;
+    condition::remove(parts.conditions, STALLED);
+    let is_of_the_run = |condition: &&mut Condition| [READY, RECONCILING].contains(&condition.type_.as_str());
+    for condition in parts.conditions.iter_mut().filter(is_of_the_run) {
+        condition.observed_generation = Some(generation);
     }
     object
 }

@@ -135,6 +135,7 @@ async fn keys_of_secrets() {
     world.bucket("none", &server.endpoint(), "apps", json!({})).await;
     world.bucket("short", &server.endpoint(), "ap", json!({})).await;
     world.bucket("refused", "127.0.0.1:1", "apps", json!({})).await;
+    world.bucket("scheme", &format!("http://{}", server.endpoint()), "apps", json!({})).await;
     world
         .bucket("gate", &server.endpoint(), "apps", json!({"provider": "aws", "serviceAccountName": "x"}))
         .await;
@@ -163,6 +164,7 @@ async fn keys_of_secrets() {
             "AuthenticationFailed",
             &format!("failed to get proxy URL: secret '{namespace}/proxy' not found"),
         ),
+        ("scheme", "AuthenticationFailed", "Endpoint url cannot have fully qualified paths."),
         (
             "short",
             "BucketOperationFailed",

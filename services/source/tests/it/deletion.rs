@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use kube::api::Patch;
 use serde_json::json;
 use weir_testkit::{condition, eventually, wait_for, wait_gone};
 
@@ -67,5 +68,34 @@ async fn a_deleted_source_of_any_kind_leaves_nothing() {
     let is_empty = async || files_below(&data).is_empty().then_some(());
     if eventually("the disk to be empty", DEADLINE, is_empty).await.is_err() {
         panic!("left: {:#?}", files_below(&data));
+    }
+}
+
+/// A source that the finalizer of somebody else keeps advertises no file that is gone.
+#[tokio::test]
+async fn a_deleted_source_that_others_keep_has_no_artifact() {
+    let (world, remotes) = (World::start().await, Remotes::start().await);
+    let ready = remotes.applied(&world).await;
+    for (kind, _) in ready.iter().rev() {
+        let api = world.api(kind).await;
+        let hold = json!({"metadata": {"finalizers": ["finalizers.fluxcd.io", "example.com/other"]}});
+        api.patch("app", &Default::default(), &Patch::Merge(hold)).await.unwrap();
+        api.delete("app", &Default::default()).await.unwrap();
+        let is_let_go = |object: Option<&kube::core::DynamicObject>| {
+            let finalizers = object.and_then(|object| object.metadata.finalizers.as_deref());
+            finalizers == Some(&["example.com/other".to_owned()])
+        };
+        let kept =
+            wait_for(&api, "app", "its own finalizer to go", DEADLINE, is_let_go).await.unwrap().unwrap();
+        assert!(kept.data["status"]["artifact"].is_null(), "{kind}: {}", kept.data["status"]);
+        let status = &kept.data["status"];
+        if *kind == "HelmRepository" {
+            assert!(status["conditions"].is_null() && status["url"].is_null(), "{status}");
+        } else {
+            assert_eq!(status["observedGeneration"], kept.metadata.generation.unwrap(), "{kind}");
+        }
+        let free = Patch::Merge(json!({"metadata": {"finalizers": null}}));
+        api.patch("app", &Default::default(), &free).await.unwrap();
+        wait_gone(&api, "app", DEADLINE).await.unwrap();
     }
 }

@@ -131,7 +131,7 @@ async fn charts_of_a_git_repository() {
             "alias",
             git("charts/alias", json!({})),
             "DependencyBuildError",
-            "dependency build error: failed to add remote dependency 'x': aliased repository dependency is not supported: @team",
+            "dependency build error: failed to add remote dependency 'x': aliased repository dependency is not supported: @team/",
         ),
     ];
     for (name, spec, reason, expected) in &failures {
