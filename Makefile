@@ -5,6 +5,8 @@ services := source kustomize image-reflector image-automation notification
 target := $(or $(CARGO_TARGET_DIR),target)
 # The C library inside: one file that runs on any Linux (docs/adr/0021). Only the link needs the flags, not the libraries.
 static := -C target-feature=+crt-static -C relocation-model=static
+# Names of functions have their types, so that cli/build-order.ld says exactly which lie together (docs/adr/0012).
+release bench bench-build bench-cli bench-images bench-source images: export RUSTFLAGS := $(RUSTFLAGS) -C symbol-mangling-version=v0
 # How no sentence of a comment or document begins.
 opening := (What|Whether|Why|That|Who)
 .PHONY: help tools build release dist control-plane test test-flux demo bench bench-build bench-cli bench-images bench-source compare images cluster e2e e2e-long lint
