@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use kube::ResourceExt;
+use kube::api::DynamicObject;
 use serde_json::json;
-use weir_testkit::{Fault, WebhookSink};
+use weir_testkit::{Fault, WebhookSink, wait_for};
 
 use crate::world::{DEADLINE, Setup};
 
@@ -201,8 +203,10 @@ async fn an_alert_of_an_earlier_version_is_freed_of_its_finalizer() {
     let expected = "removed finalizer from Alert to migrate to static Alert";
     assert_eq!(world.event_of("old", "Migration").await, expected);
     let api = world.plane.api(version, "Alert", &world.namespace).await.unwrap();
-    let alert = api.get("old").await.unwrap();
-    assert_eq!(alert.metadata.finalizers.unwrap_or_default(), ["example.com/kept"]);
+    // The event is told before the write.
+    let is_freed =
+        |alert: Option<&DynamicObject>| alert.is_some_and(|alert| alert.finalizers() == ["example.com/kept"]);
+    wait_for(&api, "old", "only the other finalizer", DEADLINE, is_freed).await.unwrap();
     let kept = kube::api::Patch::Merge(json!({"metadata": {"finalizers": null}}));
     api.patch("old", &Default::default(), &kept).await.unwrap();
 }
