@@ -209,6 +209,9 @@ fn apply_strategic_merge(
     if target.is_empty() {
         return Ok(());
     }
+    if takes_all_annotations(&patch.node) {
+        target.forget_notes();
+    }
     if !options.allow_kind_change && target.kind() != kind {
         target.set_kind(&kind);
     }
@@ -218,6 +221,14 @@ fn apply_strategic_merge(
     target.set_namespace(&namespace);
     target.follow_shared();
     Ok(())
+}
+
+/// Returns true when no annotation that was there before stays.
+fn takes_all_annotations(patch: &Node) -> bool {
+    let takes_all = |node: &Node| matches!(node.text_at(&["$patch"]), Some("replace" | "delete"));
+    let Some(metadata) = patch.get("metadata") else { return false };
+    let annotations = metadata.get("annotations");
+    takes_all(metadata) || annotations.is_some_and(|node| node.is_null() || takes_all(node))
 }
 
 /// Applies a JSON patch of `patches`; unlike `patchesJson6902` it may rename its targets.

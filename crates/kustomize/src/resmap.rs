@@ -128,7 +128,8 @@ impl ResMap {
     /// Two have.
     pub(crate) fn check_unique(&self, schema: &Schema) -> Result<(), Error> {
         let mut seen: HashMap<u64, usize> = HashMap::with_capacity(self.len());
-        for (position, resource) in self.iter().enumerate() {
+        // What a patch has deleted is still there, without an id.
+        for (position, resource) in self.iter().enumerate().filter(|(_, resource)| !resource.is_empty()) {
             let id = resource.id();
             if let Some(first) = seen.insert(id.hash(schema), position)
                 && self.get(first).is_some_and(|other| other.id().is_same(&id, schema))

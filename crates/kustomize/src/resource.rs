@@ -208,6 +208,17 @@ impl Resource {
         self.ensure_annotations();
     }
 
+    /// Forgets what the reference keeps in annotations (KZ-507), as a patch has taken all of them away. The name gets no hash then.
+    pub(crate) fn forget_notes(&mut self) {
+        self.history.clear();
+        self.prefixes.clear();
+        self.suffixes.clear();
+        self.behavior = Behavior::Unspecified;
+        self.needs_hash = false;
+        self.origin = None;
+        self.transformations.clear();
+    }
+
     /// Puts what a JSON patch made of the resource in its place.
     pub(crate) fn replace_node(&mut self, node: Node) {
         self.node = node;
@@ -221,14 +232,14 @@ impl Resource {
     /// Sets the `apiVersion`.
     pub(crate) fn set_api_version(&mut self, api_version: &str) {
         if let Some(map) = self.node.as_map_mut() {
-            metadata::set_text(map, "apiVersion", api_version);
+            metadata::set_plain(map, "apiVersion", api_version);
         }
     }
 
     /// Sets the kind.
     pub(crate) fn set_kind(&mut self, kind: &str) {
         if let Some(map) = self.node.as_map_mut() {
-            metadata::set_text(map, "kind", kind);
+            metadata::set_plain(map, "kind", kind);
         }
     }
 

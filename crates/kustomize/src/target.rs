@@ -31,7 +31,7 @@ impl Target {
         let (file, document) = match given {
             Some(document) => (replaced(build, directory), Rc::new(document)),
             None => {
-                let file = find(build, directory)?;
+                let file = find(build, &loader)?;
                 let document = build.files.kustomization(&file)?;
                 (file, document)
             }
@@ -84,8 +84,10 @@ fn replaced(build: &Build<'_>, directory: &RelPath) -> RelPath {
     found.into_iter().next().unwrap_or_else(|| directory.child(FILE_NAMES[0]))
 }
 
-/// The only kustomization file of a directory (KZ-201).
-fn find(build: &Build<'_>, directory: &RelPath) -> Result<RelPath, Error> {
-    let found = Kustomization::file_of(directory, |path| build.files.is_file(path))?;
+/// The only kustomization file of a directory (KZ-201). A link to a file that the load restriction excludes is none (KZ-302).
+fn find(build: &Build<'_>, loader: &Loader) -> Result<RelPath, Error> {
+    let (directory, restriction) = (loader.root(), build.options.load_restriction);
+    let is_there = |path: &RelPath| loader.locate(&build.files, path.file_name(), restriction).is_ok();
+    let found = Kustomization::file_of(directory, is_there)?;
     found.ok_or_else(|| Error::MissingKustomization(directory.clone()))
 }

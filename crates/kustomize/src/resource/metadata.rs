@@ -75,9 +75,18 @@ impl Resource {
 }
 
 /// Sets a text field; an existing scalar keeps its style (KZ-705).
-pub(super) fn set_text(map: &mut Map, key: &str, text: &str) {
+fn set_text(map: &mut Map, key: &str, text: &str) {
+    set(map, key, text, style_of_string(text));
+}
+
+/// Sets a field that the reference makes without quotes, whatever its text: an empty one is null.
+pub(super) fn set_plain(map: &mut Map, key: &str, text: &str) {
+    set(map, key, text, Style::Plain);
+}
+
+fn set(map: &mut Map, key: &str, text: &str, style_of_new: Style) {
     let old = map.get(key).and_then(Node::as_scalar);
-    let style = old.map_or_else(|| style_of_string(text), |scalar| scalar.style);
+    let style = old.map_or(style_of_new, |scalar| scalar.style);
     map.set(key, Node::Scalar(Scalar { text: text.into(), style, tag: Tag::Unset }));
 }
 

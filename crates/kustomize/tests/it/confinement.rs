@@ -127,3 +127,20 @@ fn symlinks_that_leave_the_root_lead_nowhere() {
     let error = build(&fs, &RelPath::root(), &Options::gitops()).unwrap_err().to_string();
     assert!(error.contains("fs-security-constraint"), "{error}");
 }
+
+/// KZ-302: the restriction holds for the kustomization file itself, too.
+#[test]
+fn a_kustomization_file_that_leads_out_of_its_directory_is_none() {
+    let root = tempfile::tempdir().unwrap();
+    for (path, content) in [("shared/k.yaml", "resources: [c.yaml]\n"), ("app/c.yaml", &config_map("c"))] {
+        let path = root.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, content).unwrap();
+    }
+    std::os::unix::fs::symlink("../shared/k.yaml", root.path().join("app/kustomization.yaml")).unwrap();
+    let fs = RootedFs::new(root.path()).unwrap();
+    let app = RelPath::new("app").unwrap();
+    let error = build(&fs, &app, &Options::cli()).unwrap_err().to_string();
+    assert!(error.contains("unable to find one of 'kustomization.yaml'"), "{error}");
+    assert!(build(&fs, &app, &Options::gitops()).is_ok());
+}

@@ -13,6 +13,7 @@ mod hostile;
 mod large;
 mod later;
 mod memory;
+mod patches;
 mod properties;
 mod read_set;
 mod reference;

@@ -62,6 +62,11 @@ impl<'s> Builder<'s> {
         self.root
     }
 
+    /// Returns true when the next node is a key.
+    pub(super) fn awaits_key(&self) -> bool {
+        matches!(self.frames.last(), Some(Frame { kind: FrameKind::Map { key: None, .. }, .. }))
+    }
+
     pub(super) fn scalar(&mut self, scalar: Scalar, anchor: usize) -> Result<(), YamlError> {
         let node = Node::Scalar(scalar);
         if anchor != 0 {

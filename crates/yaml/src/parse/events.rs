@@ -58,6 +58,10 @@ pub(super) fn read_document(
         let at = reader.base + span.byte_range().map_or(0, |range| range.start);
         match event {
             Event::Scalar(value, style, anchor, tag) => {
+                if builder.awaits_key() && anchor == 0 && tag.is_none() && reader.is_missing(&span) {
+                    let (line, problem) = (source.line_at(at), "did not find expected key".to_owned());
+                    return Err(Failure::Refused(YamlError::Syntax { line, problem }));
+                }
                 builder.scalar(reader.scalar(value, style, tag.as_deref(), &span)?, anchor)?;
             }
             Event::MappingStart(..) if reader.is_text_in_brackets(&span, &mut parser) => {
@@ -170,6 +174,13 @@ impl Reader<'_> {
     fn goes_on_with_colon(&self, range: &Range<usize>) -> bool {
         let rest = self.text.as_bytes().get(range.end..).unwrap_or_default();
         self.flow_depth > 0 && matches!(rest, [b':', b',' | b']' | b'}', ..])
+    }
+
+    /// Returns true when nothing stands at the place of a scalar, not even a `?` before it.
+    fn is_missing(&self, span: &Span) -> bool {
+        let place = span.byte_range().filter(Range::is_empty);
+        let before = place.and_then(|place| self.text.get(..place.start));
+        before.is_some_and(|before| !before.trim_end().ends_with('?'))
     }
 
     /// Returns true when a mapping is not one: `[a:, b]` holds no pairs, but text.

@@ -44,6 +44,9 @@ impl Mender {
                 _ => None,
             },
             ErrorKind::CommentNotSeparated => separated(text, at),
+            ErrorKind::MisplacedFlowCollectionEnd if is_in_brackets(text) => {
+                text.get(..at).map(str::to_owned)
+            }
             _ => None,
         };
         let mended = mended.filter(|mended| mended != text)?;
@@ -126,6 +129,15 @@ fn separated(text: &str, at: usize) -> Option<String> {
     let (before, comment) = text.split_at_checked(at)?;
     let is_end = |character: char| "\"'[]{},|>+-".contains(character) || character.is_ascii_digit();
     (before.ends_with(is_end) && comment.starts_with('#')).then(|| format!("{before} {comment}"))
+}
+
+/// Returns true when the value of a document stands in brackets as a whole. Behind them go-yaml reads nothing, and so does not
+/// notice one bracket too many.
+fn is_in_brackets(text: &str) -> bool {
+    let mut lines =
+        text.lines().map(|line| line.strip_prefix("---").unwrap_or(line).trim_start_matches(BLANKS));
+    let first = lines.find(|line| !line.is_empty() && !line.starts_with(['#', '%']));
+    first.is_some_and(|line| line.starts_with(['{', '[']))
 }
 
 /// Indents the line of a byte with spaces, and so the lines behind it that have tabs and cannot go on with plain text, which

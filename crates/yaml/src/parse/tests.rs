@@ -37,6 +37,10 @@ fn json(text: &str) -> String {
     "{\"a\":\"hello\",\"b\":\"/\u{fffd}.\u{fffd}\"}"
 )]
 #[case("{{ .Values.x }}: 1", "")]
+#[case("a: 1\n: 2\n", "")]
+#[case("a:\n- : 2\n", "")]
+#[case("a: {b: 1, : 2}\n", "")]
+#[case("a:\n  ?\n  : 1\nb: {'': 2}\n", r#"{"a":{"":1},"b":{"":2}}"#)]
 fn documents_read_as_go_yaml_does(#[case] text: &str, #[case] wanted: &str) {
     if wanted.is_empty() {
         assert!(parse(text).is_err());

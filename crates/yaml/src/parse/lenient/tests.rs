@@ -36,6 +36,8 @@ fn parse(text: &str) -> Result<(String, usize), YamlError> {
 #[case("a: 1\n---\nk: \"x\ny\"\n---\nk: \"x\nz\"\n", r#"{"a":1} {"k":"x y"} {"k":"x z"}"#, 2)]
 #[case("a: &x {b: 1}\nc: *x\nd: \"\\'\"\n", r#"{"a":{"b":1},"c":{"b":1},"d":"'"}"#, 1)]
 #[case("a: |#c\n  x\nb: >-#c\n  y\nc: |2#c\n   z\n", r#"{"a":"x\n","b":"y","c":" z\n"}"#, 3)]
+#[case("{\"a\": [1]}}\n", r#"{"a":[1]}"#, 1)]
+#[case("# c\n--- # d\n{a: 1}\n]\n}\n---\n[b]]", r#"null {"a":1} ["b"]"#, 2)]
 #[case("a: \"x\n  y\"\nb: [c] # d\n", r#"{"a":"x y","b":["c"]}"#, 0)]
 fn texts_are_mended_to_what_go_yaml_reads(#[case] text: &str, #[case] wanted: &str, #[case] mends: usize) {
     assert_eq!(parse(text).unwrap(), (wanted.to_owned(), mends));
@@ -52,6 +54,9 @@ fn texts_are_mended_to_what_go_yaml_reads(#[case] text: &str, #[case] wanted: &s
 #[case("a: \"x\ny\n", "line 2")]
 #[case("a: \"x\n... \ny\"\n", "line 2")]
 #[case("a: \"\\q\"\n", "line 1")]
+#[case("a: {b: 1}}\n", "line 1")]
+#[case("- [a]]\n", "line 1")]
+#[case("{a: 1}\n@\n}\n", "line 2")]
 #[case("a: \"\\'\\q\"\n", "line 1")]
 #[case("a: \"x\ny\"\nb: 1\n---\nk: \"x\ny\"\nl: @\n", "line 7")]
 #[case("a: \"x\ny\"\n<<: 1\nb: *c\n", "line 4")]
