@@ -1,8 +1,8 @@
 //! From documents to resources: validation and the expansion of lists (KZ-607, KZ-608).
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
-use weir_yaml::{Node, Position};
+use weir_yaml::{Map, Node, Position};
 
 use crate::Error;
 use crate::normal::{Quotes, normalised};
@@ -70,15 +70,22 @@ pub(crate) fn validate(node: &Node) -> Result<(), Error> {
         return Err(invalid("missing Resource metadata".to_owned(), node.position()));
     }
     let (name, namespace) = (text(&["metadata", "name"]), text(&["metadata", "namespace"]));
-    if kind.is_empty() {
-        let object = format!("{{{{{api_version} {kind}}} {{{{{name} {namespace}}} map[] map[]}}}}");
-        return Err(invalid(format!("missing kind in object {object}"), node.position()));
-    }
-    if name.is_empty() && !kind.ends_with("List") {
-        let object = format!("{{{{{api_version} {kind}}} {{{{{name} {namespace}}} map[] map[]}}}}");
-        return Err(invalid(format!("missing metadata.name in object {object}"), node.position()));
-    }
-    Ok(())
+    let missing = match () {
+        () if kind.is_empty() => "kind",
+        () if name.is_empty() && !kind.ends_with("List") => "metadata.name",
+        () => return Ok(()),
+    };
+    let (labels, annotations) = (go_map(node, "labels"), go_map(node, "annotations"));
+    let object = format!("{{{{{api_version} {kind}}} {{{{{name} {namespace}}} {labels} {annotations}}}}}");
+    Err(invalid(format!("missing {missing} in object {object}"), node.position()))
+}
+
+/// Writes a map of `metadata` as Go prints it, in the order of its keys.
+fn go_map(node: &Node, field: &str) -> String {
+    let map = node.get("metadata").and_then(|metadata| metadata.get(field)).and_then(Node::as_map);
+    let entries: BTreeMap<_, _> = map.into_iter().flat_map(Map::iter).collect();
+    let entries = entries.iter().map(|(key, value)| format!("{key}:{}", value.text().unwrap_or_default()));
+    format!("map[{}]", entries.collect::<Vec<_>>().join(" "))
 }
 
 fn invalid(problem: String, position: Option<Position>) -> Error {

@@ -11,7 +11,7 @@ const FILES: &[(&str, &str)] = &[
         "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: t}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: t}\n",
     ),
     ("bad.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a\n"),
-    ("unnamed.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {}\n"),
+    ("unnamed.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {labels: {a-b: c, a: b}}\n"),
     ("typed.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {k: 1}\n"),
     (
         "other.yaml",
@@ -54,7 +54,7 @@ const FILES: &[(&str, &str)] = &[
 )]
 #[case::a_resource_without_a_name(
     "resources: [unnamed.yaml]\n",
-    "missing metadata.name in object {{v1 ConfigMap} {{ } map[] map[]}}"
+    "missing metadata.name in object {{v1 ConfigMap} {{ } map[a:b a-b:c] map[]}}"
 )]
 #[case::a_cycle(
     "resources: [loop]\n",
