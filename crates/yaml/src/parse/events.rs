@@ -225,7 +225,7 @@ pub(super) fn syntax(error: &ScanError, source: &Source, base: usize, limits: &L
     let line = source.line_at(base) + error.marker().line().saturating_sub(1);
     match error.kind() {
         granit_parser::ErrorKind::RecursionLimitExceeded => YamlError::TooDeep { line, limit: limits.depth },
-        _ => YamlError::Syntax { line, problem: words::problem(error) },
+        _ => YamlError::Syntax { line, problem: words::problem(error, source.as_str()) },
     }
 }
 

@@ -2,9 +2,17 @@
 
 use granit_parser::{ErrorKind, ScanError};
 
-/// Returns the words for a mistake; those of the parser, without the place in its grammar, where go-yaml's are not known.
-pub(super) fn problem(error: &ScanError) -> String {
+/// Returns the words for a mistake in a text; those of the parser, without the place in its grammar, where go-yaml's are not known.
+pub(super) fn problem(error: &ScanError, text: &str) -> String {
     let known = match error.kind() {
+        ErrorKind::UnexpectedEofFlowMapping
+        | ErrorKind::UnexpectedEofImplicitFlowMapping
+        | ErrorKind::UnexpectedEofFlowSequence
+        | ErrorKind::UnclosedFlowCollection { .. }
+            if ends_before_a_value(text) =>
+        {
+            "did not find expected node content"
+        }
         ErrorKind::UnexpectedCharacter { .. }
         | ErrorKind::TabNotAllowed
         | ErrorKind::TabInBlockIndentation
@@ -35,4 +43,11 @@ pub(super) fn problem(error: &ScanError) -> String {
         }
     };
     known.to_owned()
+}
+
+/// Returns true when a text in brackets ends where a value is to follow, but for comments on lines of their own.
+fn ends_before_a_value(text: &str) -> bool {
+    let mut lines =
+        text.lines().rev().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+    lines.next().is_some_and(|line| line.ends_with(['[', '{', ',', ':']))
 }
