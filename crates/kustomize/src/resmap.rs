@@ -128,7 +128,7 @@ impl ResMap {
     /// Two have.
     pub(crate) fn check_unique(&self, schema: &Schema) -> Result<(), Error> {
         let mut seen: HashMap<u64, usize> = HashMap::with_capacity(self.len());
-        // What a patch has deleted is still there, without an id.
+        // Objects that a patch has deleted are still there, without an id.
         for (position, resource) in self.iter().enumerate().filter(|(_, resource)| !resource.is_empty()) {
             let id = resource.id();
             if let Some(first) = seen.insert(id.hash(schema), position)
