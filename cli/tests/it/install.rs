@@ -64,7 +64,19 @@ async fn services_are_installed_checked_as_by_flux_and_taken_away() {
     transcript.push_str(&weir.transcript(&commands).await);
     // They are on their way out when the command ends; the API server takes some seconds for each, and more on a busy machine.
     let get = ["get", "customresourcedefinition", "--output", "name"];
-    let gone = || async { plane.kubectl(&get).await.is_ok_and(|names| names.is_empty()).then_some(()) };
+    // Its finalizer may find its own cache not ready (`storage is (re)initializing`) and waits for minutes then, unless the CRD changes.
+    let look = std::cell::Cell::new(0);
+    let gone = || async {
+        if plane.kubectl(&get).await.is_ok_and(|names| names.is_empty()) {
+            return Some(());
+        }
+        look.set(look.get() + 1);
+        let wake = format!("example.com/look={}", look.get());
+        let annotate = ["annotate", "customresourcedefinition", "--all", "--overwrite", &wake];
+        // Those that go meanwhile are not found.
+        let _ = plane.kubectl(&annotate).await;
+        None
+    };
     if let Err(late) = eventually("the CRDs to be gone", Duration::from_secs(240), gone).await {
         let conditions = "jsonpath={range .items[*]}{.metadata.name}: {.status.conditions}{'\\n'}{end}";
         let left = plane.kubectl(&["get", "customresourcedefinition", "--output", conditions]).await;
