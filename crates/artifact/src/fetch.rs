@@ -6,7 +6,8 @@ use std::io;
 use std::time::Duration;
 
 use futures::TryStreamExt;
-use reqwest::{StatusCode, redirect};
+use reqwest::{Method, StatusCode, redirect};
+use weir_http::{Unanswered, go_url};
 
 pub use self::spool::{Spool, SpoolError, VerifiedBlob};
 use crate::digest::{Digest, DigestError};
@@ -36,8 +37,11 @@ pub enum FetchError {
         /// URL of the request.
         url: String,
     },
+    /// The URL is none.
+    #[error("failed to create a new request: {0}")]
+    Url(String),
     /// Any other answer.
-    #[error("failed to download artifact from {url}, status: {status}")]
+    #[error("failed to download archive from {url} (status: {status})")]
     Status {
         /// URL of the request.
         url: String,
@@ -45,22 +49,16 @@ pub enum FetchError {
         status: StatusCode,
     },
     /// No answer, or it broke off.
-    #[error("failed to download artifact from {url}: {source}")]
-    Transport {
-        /// URL of the request.
-        url: String,
-        /// The library's error.
-        #[source]
-        source: reqwest::Error,
-    },
+    #[error("failed to download archive: {0}")]
+    Transport(Unanswered),
     /// The status has no usable digest; content that cannot be verified is not used.
-    #[error(transparent)]
+    #[error("failed to verify archive: {0}")]
     Digest(#[from] DigestError),
     /// The content is too large or does not have its digest.
-    #[error(transparent)]
+    #[error("failed to verify archive: {0}")]
     Spool(#[from] SpoolError),
     /// The content is no archive that is safe to unpack.
-    #[error("failed to untar artifact: {0}")]
+    #[error("failed to extract archive (check whether file size exceeds max download size): {0}")]
     Untar(#[from] UntarError),
     /// The temporary directory could not be used.
     #[error("failed to unpack artifact: {source}")]
@@ -103,14 +101,14 @@ impl Fetcher {
     /// Fails when the artifact cannot be had, is too large, or does not have the `digest`.
     pub async fn blob(&self, url: &str, digest: &str) -> Result<VerifiedBlob, FetchError> {
         let digest = Digest::parse(digest)?;
-        let url = self.redirected(url);
+        let url = go_url::parse(&self.redirected(url)).map_err(FetchError::Url)?;
         let transport =
-            |source: reqwest::Error| FetchError::Transport { url: url.clone(), source: source.without_url() };
-        let response = self.client.get(&url).send().await.map_err(transport)?;
+            |error: reqwest::Error| FetchError::Transport(Unanswered::new(&Method::GET, &url, &error));
+        let response = self.client.get(url.clone()).send().await.map_err(transport)?;
         match response.status() {
             StatusCode::OK => {}
-            StatusCode::NOT_FOUND => return Err(FetchError::NotFound { url }),
-            status => return Err(FetchError::Status { url, status }),
+            StatusCode::NOT_FOUND => return Err(FetchError::NotFound { url: weir_http::shown(&url) }),
+            status => return Err(FetchError::Status { url: weir_http::shown(&url), status }),
         }
         let mut spool = Spool::new(&digest, self.limits.download);
         let mut body = response.bytes_stream();

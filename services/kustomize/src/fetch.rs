@@ -219,7 +219,8 @@ fn failure(error: FetchError) -> Error {
         FetchError::Digest(error) => Error::Verify(error.to_string()),
         FetchError::Spool(error) => verification(&error),
         FetchError::Untar(error) => Error::Extract(error.to_string()),
-        FetchError::Client { .. } | FetchError::Transport { .. } | FetchError::Unpack { .. } => {
+        FetchError::Transport(error) => Error::Transport(error.to_string()),
+        FetchError::Url(_) | FetchError::Client { .. } | FetchError::Unpack { .. } => {
             Error::Transport(error.to_string())
         }
     }

@@ -7,13 +7,26 @@ use kube::api::{DeleteParams, Patch, PatchParams, Preconditions};
 use kube::{Api, Client, ResourceExt};
 use serde_json::json;
 use weir_api::{
-    ARTIFACT_GENERATOR_LABEL, Condition, ExternalArtifact, FluxObject, SourceObject, condition_type, reason,
+    ARTIFACT_GENERATOR_LABEL, Condition, ExternalArtifact, FluxObject, SourceObject, condition_type,
+    reason::SUCCEEDED,
 };
+use weir_runtime::client::reason;
 use weir_runtime::condition::{self, Writer};
 use weir_runtime::{Cache, ObjectKey};
 
 /// Field manager of the objects; the name of Flux's controller, so that either can take over from the other.
 const FIELD_MANAGER: &str = "source-watcher";
+
+/// Refusals of an object by the API server, in its words.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ApplyError {
+    /// Of all but its status.
+    #[error("failed to apply ExternalArtifact: {0}")]
+    Object(String),
+    /// Of its status.
+    #[error("failed to patchStatus ExternalArtifact status: {0}")]
+    Status(String),
+}
 
 /// The objects of all generators. Cheap to clone.
 #[derive(Clone)]
@@ -46,7 +59,7 @@ impl ExternalArtifacts {
         mut wanted: ExternalArtifact,
         is_settled: bool,
         now: jiff::Timestamp,
-    ) -> Result<(), kube::Error> {
+    ) -> Result<(), ApplyError> {
         let key = ObjectKey::of(&wanted);
         let known = self.known.get(&key);
         if is_settled && known.as_ref().is_some_and(|known| is_as(known, &wanted)) {
@@ -55,7 +68,8 @@ impl ExternalArtifacts {
         let status = wanted.status.take().unwrap_or_default();
         let api: Api<ExternalArtifact> = Api::namespaced(self.client.clone(), &key.namespace);
         let params = PatchParams::apply(FIELD_MANAGER).force();
-        let applied = api.patch(&key.name, &params, &Patch::Apply(&wanted)).await?;
+        let applied = api.patch(&key.name, &params, &Patch::Apply(&wanted)).await;
+        let applied = applied.map_err(|error| ApplyError::Object(reason(error)))?;
         let conditions = ready(&applied, now);
         let status = json!({
             "apiVersion": format!("{}/{}", ExternalArtifact::GROUP, ExternalArtifact::VERSION),
@@ -63,7 +77,8 @@ impl ExternalArtifacts {
             "metadata": { "name": key.name },
             "status": { "artifact": status.artifact, "conditions": conditions },
         });
-        let applied = api.patch_status(&key.name, &params, &Patch::Apply(status)).await?;
+        let applied = api.patch_status(&key.name, &params, &Patch::Apply(status)).await;
+        let applied = applied.map_err(|error| ApplyError::Status(reason(error)))?;
         self.known.insert(applied);
         Ok(())
     }
@@ -88,7 +103,7 @@ impl ExternalArtifacts {
 fn ready(object: &ExternalArtifact, now: jiff::Timestamp) -> Vec<Condition> {
     let mut conditions = object.conditions().to_vec();
     conditions.retain(|condition| condition.type_ == condition_type::READY);
-    Writer::of(object, now).ready(&mut conditions, reason::SUCCEEDED, "Artifact is ready");
+    Writer::of(object, now).ready(&mut conditions, SUCCEEDED, "Artifact is ready");
     conditions
 }
 

@@ -75,5 +75,24 @@ async fn what_the_server_does_wrong() {
     let error = small.blob(&format!("http://{address}/b.tar.gz"), &digest(&bytes)).await.err().unwrap();
     assert!(matches!(error, FetchError::NotFound { .. }), "{error}");
     let error = small.blob("http://127.0.0.1:1/a.tar.gz", &digest(&bytes)).await.err().unwrap();
-    assert!(matches!(error, FetchError::Transport { .. }), "{error}");
+    let expected = "failed to download archive: Get \"http://127.0.0.1:1/a.tar.gz\": dial tcp 127.0.0.1:1: connect: \
+                    connection refused";
+    assert_eq!(error.to_string(), expected);
+    let error = small.blob("no URL", &digest(&bytes)).await.err().unwrap();
+    assert!(matches!(error, FetchError::Url(_)), "{error}");
+}
+
+/// SRC-AGN-4
+#[tokio::test]
+async fn archives_that_cannot_be_used_are_told_as_by_flux() {
+    let bytes = b"no archive at all".to_vec();
+    let address = serve(bytes.clone()).await;
+    let fetcher = Fetcher::new(Limits::default(), None).unwrap();
+    let url = format!("http://{address}/a.tar.gz");
+    let error = fetcher.directory(&url, &digest(&bytes)).await.unwrap_err().to_string();
+    let expected = "failed to extract archive (check whether file size exceeds max download size): requires \
+                    gzip-compressed body: ";
+    assert!(error.starts_with(expected), "{error}");
+    let error = fetcher.directory(&url, &digest(b"other")).await.unwrap_err().to_string();
+    assert!(error.starts_with("failed to verify archive: computed digest doesn't match provided "), "{error}");
 }

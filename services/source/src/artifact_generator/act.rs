@@ -17,6 +17,7 @@ use weir_api::{
 use weir_artifact::archive::{self, Sink, walk};
 use weir_artifact::{Algorithm, DirectoryTree, Hasher, Limits, Location, RelPath, Tree, TreeKind};
 use weir_ignore::Rules;
+use weir_runtime::client::reason;
 use weir_runtime::{ObjectKey, Run};
 
 use super::GeneratorReconciler;
@@ -195,7 +196,7 @@ impl GeneratorReconciler {
         for key in all {
             let failed =
                 |error: &dyn std::fmt::Display| format!("failed to remove ExternalArtifact/{key}: {error}");
-            let is_gone = self.external.delete(&key, &uid).await.map_err(|error| failed(&error))?;
+            let is_gone = self.external.delete(&key, &uid).await.map_err(|error| failed(&reason(error)))?;
             if let (true, Ok(at)) =
                 (is_gone, Location::new(ExternalArtifact::KIND, &key.namespace, &key.name))
             {

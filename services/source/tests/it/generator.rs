@@ -2,6 +2,7 @@
 
 mod forged;
 mod places;
+mod refused;
 
 use kube::ResourceExt;
 use kube::api::{Api, DynamicObject, ListParams, Patch, PatchParams};

@@ -22,8 +22,11 @@ pub(in super::super) enum TargetError {
     #[error(transparent)]
     Io(#[from] io::Error),
     /// A file is where a directory has to be.
-    #[error("openat {0}: not a directory")]
-    NotDirectory(String),
+    #[error("{call} {path}: not a directory")]
+    NotDirectory { call: &'static str, path: String },
+    /// A directory is where a file has to be.
+    #[error("openat {0}: is a directory")]
+    IsDirectory(String),
     /// The operations together copy too much; the caps are those for unpacking an artifact, so that whatever is built can
     /// be consumed.
     #[error("artifact is larger than {0} bytes")]
@@ -78,6 +81,9 @@ impl Target {
         match self.root.create_dir_all(path) {
             // A file in its place is told by the first file that goes below it.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
+                Err(TargetError::NotDirectory { call: "mkdirat", path: path.to_string() })
+            }
             made => Ok(made?),
         }
     }
@@ -122,8 +128,9 @@ impl Target {
     fn create(&self, to: &RelPath, executable: bool) -> Result<File, TargetError> {
         let failed = |error: io::Error| match error.kind() {
             io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory => {
-                TargetError::NotDirectory(to.to_string())
+                TargetError::NotDirectory { call: "openat", path: to.to_string() }
             }
+            io::ErrorKind::IsADirectory => TargetError::IsDirectory(to.to_string()),
             _ => TargetError::Io(error),
         };
         if let Some(parent) = to.parent() {

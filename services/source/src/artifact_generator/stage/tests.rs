@@ -185,6 +185,7 @@ fn refused(#[case] operation: CopyOperation, #[case] expected: &str) {
     "@artifact/",
     "openat deploy/README.md: not a directory"
 )]
+#[case::below_a_file("@artifact/x", "@git/deploy", "@artifact/x", "mkdirat x/deploy: not a directory")]
 fn a_file_in_the_way_of_a_directory_is_told(
     #[case] first: &str,
     #[case] from: &str,
@@ -193,6 +194,17 @@ fn a_file_in_the_way_of_a_directory_is_told(
 ) {
     let error = staged(&[operation("@git/README.md", first), operation(from, to)]).unwrap_err();
     assert!(error.ends_with(&format!("from '{from}' to '{to}': {expected}")), "{error}");
+}
+
+#[rstest]
+#[case::of_a_directory("@git/deploy", "openat deploy/base: is a directory")]
+#[case::of_a_pattern("@git/deploy/b*", "failed to copy file 'deploy/base' to 'deploy/base': openat deploy/base: is a directory")]
+fn a_directory_in_the_way_of_a_file_is_told(#[case] from: &str, #[case] expected: &str) {
+    let source = tempfile::tempdir().unwrap();
+    fill(source.path(), &[("deploy/base", "a file"), ("values.yaml", "a: 1\n")]);
+    let first = operation("@git/values.yaml", "@artifact/deploy/base/");
+    let error = staged_from(source.path(), &[first, operation(from, "@artifact/")]).unwrap_err();
+    assert!(error.ends_with(&format!("from '{from}' to '@artifact/': {expected}")), "{error}");
 }
 
 #[test]
