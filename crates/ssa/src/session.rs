@@ -51,12 +51,13 @@ impl Session {
         is_namespaced && id.namespace.is_empty()
     }
 
-    /// Asks the server if the user may apply an object; true where there is no answer.
+    /// Asks the server if the user may apply an object, or without a name any object of that kind and namespace; true where there is
+    /// no answer.
     pub async fn may_apply(&self, id: &ObjectId) -> bool {
         let Ok(mapping) = self.mapper.preferred(&id.group, &id.kind).await else { return true };
         let attributes = ResourceAttributes {
             group: Some(id.group.clone()),
-            name: Some(id.name.clone()),
+            name: Some(id.name.clone()).filter(|name| !name.is_empty()),
             namespace: Some(id.namespace.clone()),
             resource: Some(mapping.resource.plural.clone()),
             verb: Some("patch".to_owned()),

@@ -4,6 +4,7 @@ mod entrance;
 mod kubeconfig;
 mod pinned;
 mod reach;
+mod rights;
 mod target;
 
 use std::collections::HashMap;
@@ -20,6 +21,7 @@ use self::entrance::Entrance;
 pub(crate) use self::entrance::Entrances;
 pub(crate) use self::kubeconfig::Trust;
 use self::reach::Reach;
+use self::rights::Rights;
 pub(crate) use self::target::TargetError;
 
 /// Field manager of applied objects (KS-SSA-1).
@@ -67,6 +69,7 @@ struct Inner {
     mapper: Arc<Mapper>,
     ledger: Arc<Ledger>,
     watches: Watches,
+    rights: Rights,
     default_account: Option<String>,
     /// Nothing of the service's own cluster.
     remote: Option<Remote>,
@@ -132,6 +135,7 @@ impl Make {
             client,
             ledger,
             watches,
+            rights: Rights::default(),
             default_account: self.default_account.clone(),
             remote,
         }))

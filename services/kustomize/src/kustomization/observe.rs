@@ -150,7 +150,7 @@ async fn lacks_rights(
     entries: &[Entry],
 ) -> bool {
     let (Ok(cluster), Some(entry)) = (target, entries.first()) else { return false };
-    cluster.account(kustomization).is_some() && !cluster.session(kustomization).may_apply(&entry.id).await
+    !cluster.may_apply(kustomization, &entry.id).await
 }
 
 /// Evaluates the expressions of the spec, on threads where that may take its time.
