@@ -9,12 +9,14 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use parking_lot::RwLock;
 use serde::de::DeserializeOwned;
 use tokio::sync::watch as signal;
 
 pub use self::index::Index;
 pub use self::pool::CachePool;
+pub(crate) use self::text::Text;
 pub use self::watch::{Scope, WatchError};
 
 /// Knowledge of a cache about its kind.
@@ -178,12 +180,17 @@ impl<K: Cached> Cache<K> {
         let object = Arc::new(object.clone());
         let old = {
             let mut objects = self.inner.objects.write();
-            if objects.get(&key).is_some_and(|known| !is_newer(&*object, &**known)) {
+            if objects.get(&key).is_some_and(|known| !is_newer(object.meta(), known.meta())) {
                 return;
             }
             objects.insert(key, object.clone())
         };
         self.tell(&Change { old, new: Some(object) });
+    }
+
+    /// Returns true when an object of this name and metadata says nothing that is not known.
+    fn knows(&self, key: &ObjectKey, meta: &ObjectMeta) -> bool {
+        self.inner.objects.read().get(key).is_some_and(|known| !is_newer(meta, known.meta()))
     }
 
     pub(crate) fn delete(&self, key: &ObjectKey) {
@@ -214,10 +221,10 @@ fn trim<K: kube::Resource>(object: &mut K) {
 }
 
 /// Resource versions of one kind are numbers that grow (guaranteed by the API since Kubernetes 1.35, true before).
-fn is_newer<K: kube::Resource>(candidate: &K, known: &K) -> bool {
+fn is_newer(candidate: &ObjectMeta, known: &ObjectMeta) -> bool {
     let version =
-        |object: &K| object.meta().resource_version.as_deref().and_then(|text| text.parse::<u64>().ok());
-    if candidate.meta().uid != known.meta().uid {
+        |meta: &ObjectMeta| meta.resource_version.as_deref().and_then(|text| text.parse::<u64>().ok());
+    if candidate.uid != known.uid {
         return true;
     }
     match (version(candidate), version(known)) {

@@ -8,20 +8,22 @@ use serde::Deserialize;
 use serde::de::{DeserializeOwned, Deserializer, Error};
 use serde_json::value::RawValue;
 
-/// An object as a watch delivers it, of which only the name has been read; of all kinds, so that the watch is compiled once.
+/// An object as the API server sends it, of which only the name has been read, and the managed fields are left out; of all kinds, so
+/// that the watch is compiled once.
 ///
 /// Its kind's type is tried later: one that does not fit does not stop its kind (DEP-K8S-4). The guard of kube would make a tree of each
-/// object first, and copy every part of it.
+/// object first, and copy every part of it. The type itself would make a tree of the managed fields, of some hundred blocks of memory, and
+/// nobody reads them.
 #[derive(Clone, Debug)]
-pub(super) struct Text<const IS_METADATA: bool> {
-    /// Name, namespace and resource version.
+pub(crate) struct Text<const IS_METADATA: bool = false> {
+    /// Name, namespace, UID and resource version.
     head: ObjectMeta,
-    text: Box<RawValue>,
+    text: Box<str>,
 }
 
 impl<const IS_METADATA: bool> Text<IS_METADATA> {
-    pub(super) fn decode<K: DeserializeOwned>(&self) -> Result<K, serde_json::Error> {
-        serde_json::from_str(self.text.get())
+    pub(crate) fn decode<K: DeserializeOwned>(&self) -> Result<K, serde_json::Error> {
+        serde_json::from_str(&self.text)
     }
 
     /// Forgets how it was asked for.
@@ -31,25 +33,39 @@ impl<const IS_METADATA: bool> Text<IS_METADATA> {
 }
 
 #[derive(Deserialize)]
-struct Named {
-    metadata: Head,
+struct Named<'a> {
+    #[serde(borrow)]
+    metadata: Head<'a>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Head {
+struct Head<'a> {
     name: Option<String>,
     namespace: Option<String>,
+    uid: Option<String>,
     resource_version: Option<String>,
+    #[serde(borrow)]
+    managed_fields: Option<&'a RawValue>,
 }
 
 impl<'de, const IS_METADATA: bool> Deserialize<'de> for Text<IS_METADATA> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = Box::<RawValue>::deserialize(deserializer)?;
-        let Named { metadata: Head { name, namespace, resource_version } } =
-            serde_json::from_str(text.get()).map_err(D::Error::custom)?;
-        let head = ObjectMeta { name, namespace, resource_version, ..ObjectMeta::default() };
+        let text = <&RawValue>::deserialize(deserializer)?.get();
+        let Named { metadata: Head { name, namespace, uid, resource_version, managed_fields } } =
+            serde_json::from_str(text).map_err(D::Error::custom)?;
+        let head = ObjectMeta { name, namespace, uid, resource_version, ..ObjectMeta::default() };
+        let text = managed_fields.map_or_else(|| text.into(), |fields| without(text, fields.get()));
         Ok(Self { head, text })
+    }
+}
+
+/// The text of an object with null in the place of a value, which is a part of the same text.
+fn without(text: &str, value: &str) -> Box<str> {
+    let start = value.as_ptr().addr().wrapping_sub(text.as_ptr().addr());
+    match (text.get(..start), text.get(start.wrapping_add(value.len())..)) {
+        (Some(before), Some(behind)) => [before, "null", behind].concat().into(),
+        _ => text.into(),
     }
 }
 
@@ -111,5 +127,20 @@ mod tests {
             panic!("{event}")
         };
         assert_eq!(added.erased().meta().namespace.as_deref(), Some("b"));
+    }
+
+    #[test]
+    fn managed_fields_are_left_out() {
+        let object = |fields: &str| {
+            format!(
+                r#"{{"spec":{{"a":[{{}}]}},"metadata":{{"uid":"1","managedFields":{fields},"name":"ä"}},"b":[{{}}]}}"#
+            )
+        };
+        for fields in
+            ["[{}]", r#"[{"manager":"a","fieldsV1":{"f:spec":{"f:managedFields":{}}}}, {}]"#, "[]", "null"]
+        {
+            let read: Text = serde_json::from_str(&object(fields)).unwrap();
+            assert_eq!((&*read.text, read.meta().name.as_deref()), (object("null").as_str(), Some("ä")));
+        }
     }
 }

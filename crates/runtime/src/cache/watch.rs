@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use futures::stream::BoxStream;
 use futures::{StreamExt, TryStreamExt};
+use kube::Resource;
 use kube::api::{Api, ApiResource};
 use kube::runtime::{WatchStreamExt, watcher};
 
@@ -188,6 +189,10 @@ fn take<K: Cached>(cache: &Cache<K>, listed: &mut HashSet<ObjectKey>, event: wat
 }
 
 fn apply<K: Cached>(cache: &Cache<K>, object: &Text<false>) {
+    // The answer to a write of our own has mostly come before.
+    if cache.knows(&ObjectKey::of(object), object.meta()) {
+        return;
+    }
     match object.decode() {
         Ok(object) => cache.apply(object),
         Err(error) => {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use kube::api::{Api, Patch, PatchParams};
+use kube::api::{Api, ApiResource, Patch, PatchParams};
 use kube::core::NamespaceResourceScope;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -15,7 +15,7 @@ use super::backoff::RetryDelays;
 use super::patch::merge_diff;
 use super::progress::Phase;
 use super::{Finalized, Next, Outcome, Reconciler, requested_at};
-use crate::cache::{Cache, ObjectKey};
+use crate::cache::{Cache, ObjectKey, Text};
 use crate::client;
 use crate::condition::{self, Writer};
 use crate::event::{EventDraft, EventSink};
@@ -48,6 +48,7 @@ pub(crate) struct ReportSettings {
 pub(super) struct Reporter<K> {
     settings: ReportSettings,
     cache: Cache<K>,
+    kind: ApiResource,
 }
 
 pub(super) fn has_finalizer(object: &impl kube::Resource, name: &str) -> bool {
@@ -65,7 +66,7 @@ where
     K: FluxObject + kube::Resource<DynamicType = (), Scope = NamespaceResourceScope>,
 {
     pub(super) fn new(settings: ReportSettings, cache: Cache<K>) -> Self {
-        Self { settings, cache }
+        Self { settings, cache, kind: ApiResource::erase::<K>(&()) }
     }
 
     pub(super) fn now(&self) -> Timestamp {
@@ -251,9 +252,18 @@ where
             .unwrap_or_else(|| Arc::new(object.clone()))
     }
 
-    fn api(&self, object: &K) -> Api<K> {
-        let namespace = object.meta().namespace.as_deref().unwrap_or_default();
-        Api::namespaced(self.settings.client.clone(), namespace)
+    /// Changes an object, or its status, by a merge patch.
+    async fn patch(&self, object: &K, subresource: Option<&str>, patch: Value) -> kube::Result<K> {
+        let meta = object.meta();
+        let (namespace, name) = (meta.namespace.as_deref(), meta.name.as_deref().unwrap_or_default());
+        let client = self.settings.client.clone();
+        let api = Api::<Text>::namespaced_with(client, namespace.unwrap_or_default(), &self.kind);
+        let (params, patch) = (self.params(), Patch::Merge(patch));
+        let written = match subresource {
+            None => api.patch(name, &params, &patch).await,
+            Some(subresource) => api.patch_subresource(subresource, name, &params, &patch).await,
+        };
+        written?.decode().map_err(kube::Error::SerdeError)
     }
 
     fn params(&self) -> PatchParams {
@@ -264,8 +274,7 @@ where
         // Merge patches replace lists, so that the version guards against finalizers of others being lost.
         let version = object.meta().resource_version.clone();
         let patch = json!({ "metadata": { "finalizers": finalizers, "resourceVersion": version } });
-        let name = object.meta().name.as_deref().unwrap_or_default();
-        let written = self.api(object).patch(name, &self.params(), &Patch::Merge(patch)).await;
+        let written = self.patch(object, None, patch).await;
         written.map_err(|error| Self::write_failed("finalizers", error))
     }
 
@@ -315,9 +324,8 @@ where
     async fn patch_status(&self, object: &K, status: &Value) -> kube::Result<()> {
         // Merge patches replace lists, so that the version guards against conditions of others being lost.
         let version = object.meta().resource_version.clone();
-        let patch = Patch::Merge(json!({ "metadata": { "resourceVersion": version }, "status": status }));
-        let name = object.meta().name.as_deref().unwrap_or_default();
-        self.cache.insert(self.api(object).patch_status(name, &self.params(), &patch).await?);
+        let patch = json!({ "metadata": { "resourceVersion": version }, "status": status });
+        self.cache.insert(self.patch(object, Some("status"), patch).await?);
         Ok(())
     }
 
