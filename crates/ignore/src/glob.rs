@@ -26,6 +26,12 @@ impl Glob {
         Self { tokens: tokens(pattern) }
     }
 
+    /// Returns true when nothing can ever match, as the pattern is malformed.
+    #[must_use]
+    pub fn is_malformed(&self) -> bool {
+        self.tokens.is_none()
+    }
+
     /// Returns true when the whole `name` matches. Linear in `name` for each star: on a mismatch only the last star
     /// is widened.
     #[must_use]

@@ -9,6 +9,7 @@
 mod act;
 mod decide;
 mod failure;
+mod glob;
 mod inputs;
 mod name;
 mod path_pattern;

@@ -94,5 +94,8 @@ async fn archives_that_cannot_be_used_are_told_as_by_flux() {
                     gzip-compressed body: ";
     assert!(error.starts_with(expected), "{error}");
     let error = fetcher.directory(&url, &digest(b"other")).await.unwrap_err().to_string();
-    assert!(error.starts_with("failed to verify archive: computed digest doesn't match provided "), "{error}");
+    assert!(
+        error.starts_with("failed to verify archive: computed digest doesn't match provided "),
+        "{error}"
+    );
 }

@@ -1,7 +1,8 @@
 //! Which entries of a source a copy operation is about (SRC-AGN-13, SRC-AGN-14).
 
-use globset::{GlobBuilder, GlobMatcher};
 use weir_artifact::RelPath;
+
+use super::glob::{Pattern, Reach};
 
 /// A pattern that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -25,54 +26,21 @@ pub(super) fn literal_prefix(pattern: &str) -> Option<RelPath> {
     RelPath::parse(&literal.join("/")).ok()
 }
 
-/// How far a pattern reaches.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reach {
-    /// `**` is `*`: as many components as the pattern has. Braces stand for themselves.
-    Flat,
-    /// `**` is any number of components; `{a,b}` is one of the texts.
-    Deep,
-}
-
 /// Entries by pattern.
 #[derive(Debug)]
 pub(super) struct Selection {
-    matcher: GlobMatcher,
+    pattern: Pattern,
 }
 
 impl Selection {
     pub(super) fn parse(pattern: &str, reach: Reach) -> Result<Self, SelectionError> {
-        let text = pattern.trim_start_matches("./");
-        let matcher = match reach {
-            Reach::Deep => compiled(text),
-            Reach::Flat => compiled(&flattened(text)),
-        };
-        let matcher = matcher.map_err(|_| SelectionError::Pattern(pattern.to_owned()))?;
-        Ok(Self { matcher })
+        let read = Pattern::parse(pattern.trim_start_matches("./"), reach);
+        Ok(Self { pattern: read.ok_or_else(|| SelectionError::Pattern(pattern.to_owned()))? })
     }
 
     pub(super) fn takes(&self, path: &RelPath) -> bool {
-        self.matcher.is_match(path.as_str())
+        self.pattern.matches(path.as_str())
     }
-}
-
-/// The same pattern without what only deep ones know.
-fn flattened(pattern: &str) -> String {
-    let mut text = String::with_capacity(pattern.len());
-    for character in pattern.chars() {
-        match character {
-            '*' if text.ends_with('*') => {}
-            '{' => text.push_str("[{]"),
-            '}' => text.push_str("[}]"),
-            other => text.push(other),
-        }
-    }
-    text
-}
-
-fn compiled(pattern: &str) -> Result<GlobMatcher, globset::Error> {
-    let glob = GlobBuilder::new(pattern).literal_separator(true).backslash_escape(true).build()?;
-    Ok(glob.compile_matcher())
 }
 
 /// The files that are left out.
@@ -83,20 +51,17 @@ pub(super) struct Excludes {
 
 #[derive(Debug)]
 struct Exclude {
-    matcher: GlobMatcher,
-    /// `x/**` is about the directory `x` too.
-    directory: Option<GlobMatcher>,
+    pattern: Pattern,
     /// A pattern without a slash is about names in any directory.
     is_name: bool,
 }
 
 impl Excludes {
     pub(super) fn parse(patterns: &[String]) -> Result<Self, SelectionError> {
-        let parse = |pattern: &String| {
-            let refused = |_| SelectionError::Exclude(pattern.clone());
-            let directory = pattern.strip_suffix("/**").map(compiled).transpose().map_err(refused)?;
-            let matcher = compiled(pattern).map_err(refused)?;
-            Ok(Exclude { matcher, directory, is_name: !pattern.contains('/') })
+        let parse = |text: &String| {
+            let pattern = Pattern::parse(text, Reach::Deep);
+            let pattern = pattern.ok_or_else(|| SelectionError::Exclude(text.clone()))?;
+            Ok(Exclude { pattern, is_name: !text.contains('/') })
         };
         Ok(Self { patterns: patterns.iter().map(parse).collect::<Result<_, _>>()? })
     }
@@ -105,16 +70,10 @@ impl Excludes {
     pub(super) fn leave_out(&self, path: &RelPath, base: Option<&RelPath>) -> bool {
         let below = base.and_then(|base| path.as_str().strip_prefix(base.as_str())?.strip_prefix('/'));
         self.patterns.iter().any(|exclude| {
-            exclude.is_match(path.as_str())
-                || below.is_some_and(|below| exclude.is_match(below))
-                || (exclude.is_name && exclude.matcher.is_match(path.file_name()))
+            exclude.pattern.matches(path.as_str())
+                || below.is_some_and(|below| exclude.pattern.matches(below))
+                || (exclude.is_name && exclude.pattern.matches(path.file_name()))
         })
-    }
-}
-
-impl Exclude {
-    fn is_match(&self, path: &str) -> bool {
-        self.matcher.is_match(path) || self.directory.as_ref().is_some_and(|it| it.is_match(path))
     }
 }
 
@@ -136,7 +95,7 @@ mod tests {
     #[case("*/*.yaml", Reach::Flat, &["a/b.yaml"])]
     #[case("?/[b-d]*", Reach::Flat, &["a/b.yaml", "a/c"])]
     #[case("a/{b,c}*", Reach::Flat, &[])]
-    #[case("a/**", Reach::Deep, &["a/b.yaml", "a/c", "a/c/d.tgz"])]
+    #[case("a/**", Reach::Deep, &["a", "a/b.yaml", "a/c", "a/c/d.tgz"])]
     #[case("**/*.tgz", Reach::Deep, &["a/c/d.tgz"])]
     #[case("a/{b,c}*", Reach::Deep, &["a/b.yaml", "a/c"])]
     fn selected(#[case] pattern: &str, #[case] reach: Reach, #[case] expected: &[&str]) {
@@ -156,6 +115,9 @@ mod tests {
     #[case("deep/x.md", "docs/deep/x.md", Some("docs"), true)]
     #[case("deep/x.md", "docs/deep/x.md", None, false)]
     #[case("docs", "documents", None, false)]
+    #[case("docs/", "docs", None, false)]
+    #[case("**/", "docs", None, false)]
+    #[case("docs/**/", "docs/deep", None, false)]
     fn left_out(
         #[case] pattern: &str,
         #[case] entry: &str,

@@ -10,7 +10,8 @@ use weir_api::source::CopyOperation;
 use weir_artifact::{Limits, RelPath, RelPathError, Symlinks, TreeKind, Untar};
 
 use self::target::{Target, TargetError};
-use super::selection::{Excludes, Reach, Selection, SelectionError, is_glob, literal_prefix};
+use super::glob::Reach;
+use super::selection::{Excludes, Selection, SelectionError, is_glob, literal_prefix};
 use super::source_tree::SourceTree;
 
 /// Bytes that one archive may unpack to (SRC-AGN-16).

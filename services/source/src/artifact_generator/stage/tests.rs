@@ -198,7 +198,10 @@ fn a_file_in_the_way_of_a_directory_is_told(
 
 #[rstest]
 #[case::of_a_directory("@git/deploy", "openat deploy/base: is a directory")]
-#[case::of_a_pattern("@git/deploy/b*", "failed to copy file 'deploy/base' to 'deploy/base': openat deploy/base: is a directory")]
+#[case::of_a_pattern(
+    "@git/deploy/b*",
+    "failed to copy file 'deploy/base' to 'deploy/base': openat deploy/base: is a directory"
+)]
 fn a_directory_in_the_way_of_a_file_is_told(#[case] from: &str, #[case] expected: &str) {
     let source = tempfile::tempdir().unwrap();
     fill(source.path(), &[("deploy/base", "a file"), ("values.yaml", "a: 1\n")]);
