@@ -7,7 +7,7 @@ use futures::{StreamExt, TryStreamExt, stream};
 use kube::api::{ApiResource, DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
 use kube::{Api, Client, ResourceExt};
 use serde_json::{Value, json};
-use weir_testkit::documents;
+use weir_testkit::{condition, documents};
 
 use super::fleet::{KUSTOMIZE_API, TENANT, UNIT, kustomization};
 use super::stage::Stage;
@@ -21,7 +21,7 @@ const MANAGER: &str = "bare";
 /// The cost of one of its phases.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct BareCost {
-    /// From the first request until the last Deployment is as wanted.
+    /// From the first request until the last Deployment is rolled out.
     pub(super) seconds: f64,
     /// CPU time of the API server in seconds.
     pub(super) server_cpu_seconds: f64,
@@ -91,13 +91,16 @@ impl<'a> Bare<'a> {
         units.buffer_unordered(self.in_flight).try_for_each(|()| async { Ok(()) }).await
     }
 
-    /// Waits until all Deployments are observed in a generation.
+    /// Waits until all Deployments are rolled out in a generation: `wait: true` takes one that is merely observed for one in progress.
     async fn wait(&self, generation: i64) -> Result<()> {
-        let is_observed = |object: &DynamicObject| {
+        let is_rolled_out = |object: &DynamicObject| {
             let observed = object.data.pointer("/status/observedGeneration").and_then(Value::as_i64);
-            observed == Some(generation) && object.metadata.generation == Some(generation)
+            let progressing = condition(object, "Progressing");
+            observed == Some(generation)
+                && object.metadata.generation == Some(generation)
+                && progressing.is_some_and(|progressing| progressing.reason == "NewReplicaSetAvailable")
         };
-        wait_for_all(&self.deployments, self.size, is_observed).await
+        wait_for_all(&self.deployments, self.size, is_rolled_out).await
     }
 
     /// The user's object, a dry run and an apply of each object, a status.
