@@ -24,6 +24,19 @@ fn an_older_event_does_not_replace_a_newer_answer() {
     assert_eq!(held.metadata.resource_version.as_deref(), Some("7"));
 }
 
+/// Objects that are known are not decoded again.
+#[test]
+fn only_newer_and_other_objects_say_something_new() {
+    let cache = Cache::default();
+    cache.apply(config_map("a", "7"));
+    let mut other = config_map("a", "7");
+    other.metadata.uid = Some("1".into());
+    let objects =
+        [config_map("a", "6"), config_map("a", "7"), config_map("a", "8"), config_map("b", "7"), other];
+    let known = objects.map(|object| cache.knows(&ObjectKey::of(&object), &object.metadata));
+    assert_eq!(known, [true, true, false, false, false]);
+}
+
 #[test]
 fn held_objects_have_no_room_to_grow() {
     let cache = Cache::default();

@@ -12,8 +12,8 @@ use serde_json::value::RawValue;
 /// that the watch is compiled once.
 ///
 /// Its kind's type is tried later: one that does not fit does not stop its kind (DEP-K8S-4). The guard of kube would make a tree of each
-/// object first, and copy every part of it. The type itself would make a tree of the managed fields, of some hundred blocks of memory, and
-/// nobody reads them.
+/// object first, and copy every part of it. The type itself would make a tree of the managed fields, which
+/// nobody reads.
 #[derive(Clone, Debug)]
 pub(crate) struct Text<const IS_METADATA: bool = false> {
     /// Name, namespace, UID and resource version.

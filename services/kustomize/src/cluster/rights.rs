@@ -10,8 +10,8 @@ use weir_ssa::ObjectId;
 
 use super::Cluster;
 
-/// Time for which an answer counts. Whoever asks for all Kustomizations of a tenant at once lets many runs ask the same; nobody
-/// takes a right away and asks for a run within it.
+/// Time for which an answer counts. Whoever asks for all Kustomizations of a tenant at once lets many runs ask the same. A right that
+/// was taken away within it is noticed by the next run that somebody asks for.
 const COUNTS_FOR: Duration = Duration::from_secs(1);
 
 /// Answers that are kept at once: each is some hundred bytes. Without room for it, a question is asked again.

@@ -8,7 +8,7 @@ const MAX_PATTERN: usize = 4096;
 /// Patterns that the braces of one may stand for together.
 const MAX_ALTERNATIVES: usize = 256;
 
-/// How far a pattern reaches.
+/// Reach of a pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reach {
     /// `**` is `*`: as many components as the pattern has. Braces stand for themselves.
@@ -195,6 +195,15 @@ mod tests {
 
     use super::*;
 
+    fn compare(pattern: &str, reach: Reach, fit: &[&str], others: &[&str]) {
+        let pattern = Pattern::parse(pattern, reach).unwrap();
+        for (paths, expected) in [(fit, true), (others, false)] {
+            for path in paths {
+                assert_eq!(pattern.matches(path), expected, "{path}");
+            }
+        }
+    }
+
     /// Most are what doublestar 4.10 says of the same patterns; its classes take slashes in `exclude`.
     #[rstest]
     #[case("*.y{,a}ml", &["a.yml", "a.yaml"], &["a.yaml.txt", "b/a.yml"])]
@@ -211,12 +220,7 @@ mod tests {
     #[case("a**", &["a", "ab"], &["a/b"])]
     #[case("ü?", &["üö"], &["ü"])]
     fn deep_patterns(#[case] pattern: &str, #[case] fit: &[&str], #[case] others: &[&str]) {
-        let pattern = Pattern::parse(pattern, Reach::Deep).unwrap();
-        for (paths, expected) in [(fit, true), (others, false)] {
-            for path in paths {
-                assert_eq!(pattern.matches(path), expected, "{path}");
-            }
-        }
+        compare(pattern, Reach::Deep, fit, others);
     }
 
     #[rstest]
@@ -224,12 +228,7 @@ mod tests {
     #[case("a/**/c", &["a/b/c"], &["a/c", "a/b/b/c"])]
     #[case("\\{*", &["{x"], &["x"])]
     fn flat_patterns(#[case] pattern: &str, #[case] fit: &[&str], #[case] others: &[&str]) {
-        let pattern = Pattern::parse(pattern, Reach::Flat).unwrap();
-        for (paths, expected) in [(fit, true), (others, false)] {
-            for path in paths {
-                assert_eq!(pattern.matches(path), expected, "{path}");
-            }
-        }
+        compare(pattern, Reach::Flat, fit, others);
     }
 
     #[rstest]
