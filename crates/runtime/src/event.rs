@@ -2,6 +2,7 @@
 
 mod deliver;
 mod kubernetes;
+mod lanes;
 mod outbox;
 
 use std::collections::BTreeMap;

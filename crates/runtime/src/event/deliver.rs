@@ -1,14 +1,22 @@
-//! Delivery to the notification service, in order, with retries, and over HTTP where gRPC leads nowhere.
+//! Delivery to the notification service, with retries, and over HTTP where gRPC leads nowhere.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::lanes::Lanes;
 use super::outbox::Waiting;
 use super::{Event, Peer};
 use crate::grpc::EventsPeer;
 use crate::metrics::{Lost, Route, RouteMetrics};
+
+/// Events on their way: the notification service has an event on its disk before it answers, and several share one write there.
+/// As many as reconcilers of Flux's that each wait for their own.
+const IN_FLIGHT: usize = 8;
 
 /// One try may take this long (OBS-12).
 const TRY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -35,6 +43,8 @@ enum Failure {
 pub(super) struct Delivery {
     grpc: Option<Grpc>,
     http: Option<Http>,
+    /// The last try failed. One event at a time finds out when the way is whole again, so that not several run out of tries.
+    is_broken: AtomicBool,
     routes: RouteMetrics,
     lost: Lost,
 }
@@ -43,7 +53,7 @@ pub(super) struct Delivery {
 struct Grpc {
     peer: EventsPeer,
     /// Until when it is left alone.
-    away: Option<Instant>,
+    away: Mutex<Option<Instant>>,
 }
 
 /// Flux's contract.
@@ -55,22 +65,33 @@ struct Http {
 impl Delivery {
     pub(super) fn new(peer: Peer, routes: RouteMetrics, lost: Lost) -> Result<Self, reqwest::Error> {
         let Peer { grpc, http } = peer;
-        let grpc = grpc.map(|channel| Grpc { peer: EventsPeer::new(channel), away: None });
+        let grpc = grpc.map(|channel| Grpc { peer: EventsPeer::new(channel), away: Mutex::default() });
         let client = |url| Ok(Http { client: weir_http::client_builder().build()?, url });
-        Ok(Self { grpc, http: http.map(client).transpose()?, routes, lost })
+        let http = http.map(client).transpose()?;
+        Ok(Self { grpc, http, is_broken: AtomicBool::new(false), routes, lost })
     }
 
-    pub(super) async fn run(mut self, mut events: Waiting, stop: CancellationToken) {
+    pub(super) async fn run(self: Arc<Self>, mut events: Waiting, stop: CancellationToken) {
+        let mut deliveries = Lanes::new(IN_FLIGHT);
         while let Some(event) = events.next(&stop).await {
-            self.deliver(&event, &stop).await;
+            let uid = event.involved_object.uid.clone();
+            deliveries.room_for(&uid).await;
+            if self.is_broken.load(Ordering::Relaxed) {
+                deliveries.all_ended().await;
+            }
+            let (this, stop) = (self.clone(), stop.clone());
+            deliveries.start(uid, async move { this.deliver(&event, &stop).await });
         }
+        deliveries.all_ended().await;
     }
 
     #[expect(clippy::disallowed_methods, reason = "the outbox waits, no run does")]
-    async fn deliver(&mut self, event: &Event, stop: &CancellationToken) {
+    async fn deliver(&self, event: &Event, stop: &CancellationToken) {
         let mut pause = FIRST_PAUSE;
         for attempt in 1..=TRIES {
-            let error = match self.attempt(event).await {
+            let attempted = self.attempt(event).await;
+            self.is_broken.store(matches!(attempted, Err(Failure::Again(_))), Ordering::Relaxed);
+            let error = match attempted {
                 Ok(route) => return self.routes.took(route),
                 Err(Failure::Refused(error) | Failure::NoWay(error)) => {
                     return self.undelivered(event, &error);
@@ -85,13 +106,13 @@ impl Delivery {
     }
 
     /// Tries gRPC, and HTTP where gRPC leads nowhere at the moment: the peer may be Flux's notification-controller.
-    async fn attempt(&mut self, event: &Event) -> Result<Route, Failure> {
-        if let Some(grpc) = &mut self.grpc
-            && grpc.away.is_none_or(|until| until <= Instant::now())
+    async fn attempt(&self, event: &Event) -> Result<Route, Failure> {
+        if let Some(grpc) = &self.grpc
+            && !grpc.is_away()
         {
-            let error = match in_time(publish(&mut grpc.peer, event)).await {
+            let error = match in_time(publish(grpc.peer.clone(), event)).await {
                 Ok(()) => {
-                    grpc.away = None;
+                    grpc.leave_alone_until(None);
                     return Ok(Route::Grpc);
                 }
                 Err(refused @ Failure::Refused(_)) => return Err(refused),
@@ -99,13 +120,13 @@ impl Delivery {
                 Err(Failure::NoWay(error) | Failure::Again(error)) => error,
             };
             tracing::debug!(error, "event is not taken over gRPC, falling back to HTTP");
-            grpc.away = Some(Instant::now() + GRPC_PAUSE);
+            grpc.leave_alone_until(Some(Instant::now() + GRPC_PAUSE));
         }
         let Some(http) = &self.http else { return Err(Failure::NoWay("no notification service".to_owned())) };
         let posted = in_time(post(&http.client, &http.url, event)).await;
-        if let (Err(_), Some(grpc)) = (&posted, &mut self.grpc) {
+        if let (Err(_), Some(grpc)) = (&posted, &self.grpc) {
             // Neither way is better than the other: the next try begins with gRPC again.
-            grpc.away = None;
+            grpc.leave_alone_until(None);
         }
         posted.map(|()| Route::Http)
     }
@@ -125,12 +146,22 @@ impl Delivery {
     }
 }
 
+impl Grpc {
+    fn is_away(&self) -> bool {
+        self.away.lock().is_some_and(|until| Instant::now() < until)
+    }
+
+    fn leave_alone_until(&self, until: Option<Instant>) {
+        *self.away.lock() = until;
+    }
+}
+
 async fn in_time(tried: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
     let tried = tokio::time::timeout(TRY_TIMEOUT, tried).await;
     tried.unwrap_or_else(|_| Err(Failure::Again("timed out".to_owned())))
 }
 
-async fn publish(peer: &mut EventsPeer, event: &Event) -> Result<(), Failure> {
+async fn publish(mut peer: EventsPeer, event: &Event) -> Result<(), Failure> {
     peer.publish(event).await.map_err(|status| {
         let message = status.message().to_owned();
         match status.code() {
@@ -152,3 +183,6 @@ async fn post(client: &reqwest::Client, url: &reqwest::Url, event: &Event) -> Re
         status => Err(Failure::NoWay(status.to_string())),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,7 +1,6 @@
 //! Kubernetes Events (core/v1), written by ourselves so that the stock `flux events` finds counts, times and annotations
 //! (DEP-K8S-7).
 
-use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, Instant};
 
@@ -11,9 +10,9 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::api::{Api, ObjectMeta, Patch, PatchParams, PostParams};
 use moka::sync::Cache;
 use serde_json::json;
-use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use super::lanes::Lanes;
 use super::outbox::{CAPACITY, Waiting};
 use super::{Event, Severity};
 use crate::client;
@@ -78,26 +77,14 @@ impl Recorder {
         Self { client, memory: Memory::new(), lost }
     }
 
-    /// Events of one object are written in order, those of different objects beside each other.
     pub(super) async fn run(&self, mut events: Waiting, stop: CancellationToken) {
-        let mut writes = JoinSet::new();
-        let mut busy = HashSet::new();
+        let mut writes = Lanes::new(IN_FLIGHT);
         while let Some(event) = events.next(&stop).await {
-            while writes.len() >= IN_FLIGHT || busy.contains(&event.involved_object.uid) {
-                match writes.join_next().await {
-                    Some(Ok(uid)) => busy.remove(&uid),
-                    // A write that panicked does not say whose it was; in doubt everybody may go on.
-                    Some(Err(_)) | None => {
-                        busy.clear();
-                        continue;
-                    }
-                };
-            }
             let uid = event.involved_object.uid.clone();
-            busy.insert(uid.clone());
+            writes.room_for(&uid).await;
             let (client, memory, lost) = (self.client.clone(), self.memory.clone(), self.lost.clone());
             let (waiting, stop) = (events.len(), stop.clone());
-            writes.spawn(async move {
+            writes.start(uid, async move {
                 let start = Instant::now();
                 if !write(client, memory, event).await {
                     lost.count();
@@ -105,10 +92,9 @@ impl Recorder {
                 #[expect(clippy::disallowed_methods, reason = "no run waits for events")]
                 let pause = tokio::time::sleep(pause_after(start.elapsed(), waiting));
                 stop.run_until_cancelled(pause).await;
-                uid
             });
         }
-        while writes.join_next().await.is_some() {}
+        writes.all_ended().await;
     }
 }
 

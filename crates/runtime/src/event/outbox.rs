@@ -31,7 +31,7 @@ pub struct EventSink {
 
 /// The way into the outbox for one destination.
 #[derive(Clone)]
-struct Entry {
+pub(super) struct Entry {
     queue: mpsc::Sender<Packed>,
     lost: Lost,
 }
@@ -131,12 +131,12 @@ impl EventSink {
 }
 
 impl Entry {
-    fn new(lost: Lost) -> (Self, Waiting) {
+    pub(super) fn new(lost: Lost) -> (Self, Waiting) {
         let (queue, waiting) = mpsc::channel(CAPACITY);
         (Self { queue, lost: lost.clone() }, Waiting { queue: waiting, lost })
     }
 
-    fn take(&self, event: &Event, packed: Packed) {
+    pub(super) fn take(&self, event: &Event, packed: Packed) {
         if self.queue.try_send(packed).is_ok() {
             return;
         }
@@ -159,7 +159,7 @@ impl Outbox {
         let Self { recorder, kubernetes, peer } = self;
         let to_peer = async {
             if let Some((delivery, events)) = peer {
-                delivery.run(events, stop.clone()).await;
+                Arc::new(delivery).run(events, stop.clone()).await;
             }
         };
         tokio::join!(recorder.run(kubernetes, stop.clone()), to_peer);

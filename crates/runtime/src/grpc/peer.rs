@@ -77,7 +77,8 @@ impl Peers {
     }
 }
 
-/// The notification service, as a destination of events.
+/// The notification service, as a destination of events. Cheap to clone.
+#[derive(Clone)]
 pub struct EventsPeer {
     client: EventsClient<PeerChannel>,
 }
