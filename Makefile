@@ -42,19 +42,19 @@ demo: control-plane ## Show the whole loop on a throw-away control plane; KEEP=1
 	cargo build --bins
 	cargo run -q --bin demo
 
-bench: control-plane release ## Measure Kustomizations, beside Flux's where FLUX_SOURCE_CONTROLLER and FLUX_KUSTOMIZE_CONTROLLER name it; appends to docs/benchmarks.md.
+bench: control-plane release ## Measure Kustomizations, beside Flux's where FLUX_SOURCE_CONTROLLER and FLUX_KUSTOMIZE_CONTROLLER name it; appends to docs/benchmarks-log.md.
 	cargo run -q --release -p weir-e2e --bin bench -- --weir $(target)/release
 
-bench-build: release ## Measure builds beside the reference implementation (needs Go); appends to docs/benchmarks.md.
-	cargo run -q --release -p weir-kustomize --example bench-build -- $(target)/release/weir docs/benchmarks.md
+bench-build: release ## Measure builds beside the reference implementation (needs Go); appends to docs/benchmarks-log.md.
+	cargo run -q --release -p weir-kustomize --example bench-build -- $(target)/release/weir docs/benchmarks-log.md
 
-bench-cli: control-plane release ## Measure the command beside the stock one, which FLUX_CLI names or the PATH has; appends to docs/benchmarks.md.
+bench-cli: control-plane release ## Measure the command beside the stock one, which FLUX_CLI names or the PATH has; appends to docs/benchmarks-log.md.
 	cargo run -q --release -p weir-e2e --bin bench-cli -- --weir $(target)/release/weir
 
-bench-images: control-plane release ## Measure image policies, updates and notifications, beside Flux's where FLUX_* name its programs; appends to docs/benchmarks.md.
+bench-images: control-plane release ## Measure image policies, updates and notifications, beside Flux's where FLUX_* name its programs; appends to docs/benchmarks-log.md.
 	cargo run -q --release -p weir-e2e --bin bench-images -- --weir $(target)/release
 
-bench-source: control-plane release ## Measure sources alone, beside Flux's where FLUX_SOURCE_CONTROLLER names it; appends to docs/benchmarks.md.
+bench-source: control-plane release ## Measure sources alone, beside Flux's where FLUX_SOURCE_CONTROLLER names it; appends to docs/benchmarks-log.md.
 	cargo run -q --release -p weir-e2e --bin bench-source
 
 compare: control-plane ## Compare all services with the transcripts of Flux's, where ../shared has them; MODULES="k_basic" for some.

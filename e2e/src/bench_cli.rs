@@ -22,7 +22,7 @@ pub struct Options {
     pub objects: usize,
     /// Runs of each invocation.
     pub runs: usize,
-    /// True when docs/benchmarks.md gets the table.
+    /// True when docs/benchmarks-log.md gets the table.
     pub write: bool,
 }
 

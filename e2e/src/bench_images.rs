@@ -45,7 +45,7 @@ pub struct Options {
     /// Events.
     #[arg(long, default_value_t = 2000)]
     events: usize,
-    /// Only print; leave docs/benchmarks.md as it is.
+    /// Only print; leave docs/benchmarks-log.md as it is.
     #[arg(long)]
     dry_run: bool,
 }
@@ -108,7 +108,7 @@ fn programs<'a>(
     [(Programs::WEIR, options.weir.join(service))].into_iter().chain(flux)
 }
 
-/// One section of docs/benchmarks.md.
+/// One section of docs/benchmarks-log.md.
 fn section(results: &Results, options: &Options) -> Result<String> {
     let mut text = String::new();
     writeln!(

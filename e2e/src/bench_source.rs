@@ -48,7 +48,7 @@ pub struct Options {
     /// Scenarios: oci, git, monorepo, whole, helm, bucket; all by default.
     #[arg(long)]
     only: Vec<String>,
-    /// Only print; leave docs/benchmarks.md as it is.
+    /// Only print; leave docs/benchmarks-log.md as it is.
     #[arg(long)]
     dry_run: bool,
 }

@@ -16,7 +16,7 @@ const PIECE_BYTES: u64 = 256 << 10;
 impl Cluster {
     /// All objects that a list request is about, each as `row` makes it; `url` is the path of their API. They are asked for in one
     /// request: pages behind the first take the API server several times as long where nothing was written for some minutes
-    /// (docs/benchmarks.md). They are read as they come. A server that makes pages all the same is asked for all of them.
+    /// (docs/benchmarks-log.md). They are read as they come. A server that makes pages all the same is asked for all of them.
     pub(crate) async fn each<T: DeserializeOwned + 'static, R: Send + 'static>(
         &self,
         url: &str,

@@ -8,7 +8,7 @@ use weir_testkit::repo_path;
 use super::bare::BareCost;
 use super::{Options, Phase, Programs, Series};
 
-/// One section of docs/benchmarks.md: machine, date, commit, and a table for each title.
+/// One section of docs/benchmarks-log.md: machine, date, commit, and a table for each title.
 pub(super) fn section(all: &[Series], options: &Options) -> Result<String> {
     let mut text = String::new();
     writeln!(text, "## {}\n", jiff::Timestamp::now().strftime("%Y-%m-%d %H:%M UTC"))?;
@@ -74,10 +74,10 @@ fn ratios(weir: &Phase, flux: &Phase) -> String {
     [by(flux.seconds, weir.seconds), by(flux.cpu_seconds, weir.cpu_seconds), memory].join(", ")
 }
 
-/// Appends a section to docs/benchmarks.md.
+/// Appends a section to docs/benchmarks-log.md.
 pub(crate) fn append(section: &str) -> Result<()> {
-    let path = repo_path("docs/benchmarks.md");
-    let mut file = std::fs::OpenOptions::new().append(true).open(&path).context("open docs/benchmarks.md")?;
+    let path = repo_path("docs/benchmarks-log.md");
+    let mut file = std::fs::OpenOptions::new().append(true).open(&path).context("open docs/benchmarks-log.md")?;
     write!(file, "\n{}\n", section.trim_end())?;
     Ok(())
 }

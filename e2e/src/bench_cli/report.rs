@@ -7,7 +7,7 @@ use weir_testkit::Cost;
 use super::{Measured, Options};
 use crate::bench::{commit, machine};
 
-/// One section of docs/benchmarks.md.
+/// One section of docs/benchmarks-log.md.
 pub(super) fn section(all: &[Measured], lists_alone: Duration, options: &Options) -> Result<String> {
     let mut text = String::new();
     writeln!(text, "## The command, {}\n", jiff::Timestamp::now().strftime("%Y-%m-%d %H:%M UTC"))?;

@@ -8,7 +8,7 @@ use super::Options;
 use crate::bench::scenarios::Results;
 use crate::bench::{commit, machine};
 
-/// One section of docs/benchmarks.md.
+/// One section of docs/benchmarks-log.md.
 pub(super) fn section(results: &Results, options: &Options) -> Result<String> {
     let mut text = String::new();
     writeln!(text, "## Sources, {}\n", jiff::Timestamp::now().strftime("%Y-%m-%d %H:%M UTC"))?;

@@ -20,7 +20,7 @@ struct Args {
     /// Runs of each command, of which the median counts.
     #[arg(long, default_value_t = 11)]
     runs: usize,
-    /// Only print; leave docs/benchmarks.md as it is.
+    /// Only print; leave docs/benchmarks-log.md as it is.
     #[arg(long)]
     dry_run: bool,
 }

@@ -1,4 +1,4 @@
-//! A section for docs/benchmarks.md.
+//! A section for docs/benchmarks-log.md.
 
 use std::fmt::Write as _;
 use std::io::Write as _;

@@ -104,7 +104,7 @@ pub fn forbid_core_dumps() {
 }
 
 /// The tokio runtime of a service: half of the processors read and write. The work that takes long has threads of its own, and the more
-/// threads hand pieces of a run to each other, the more processor time they take (docs/benchmarks.md).
+/// threads hand pieces of a run to each other, the more processor time they take (docs/benchmarks-log.md).
 ///
 /// # Errors
 /// When the system gives no threads.
