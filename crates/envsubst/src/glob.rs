@@ -32,8 +32,18 @@ impl Token {
 pub(crate) struct Pattern(Vec<Token>);
 
 impl Pattern {
-    /// The pattern, or nothing if it is malformed.
-    pub(crate) fn parse(pattern: &str) -> Option<Self> {
+    /// The pattern of a prefix, or nothing if it is malformed. Flux negates classes by `^` alone there.
+    pub(crate) fn of_prefix(pattern: &str) -> Option<Self> {
+        Self::parse(pattern, &['^'])
+    }
+
+    /// The pattern of a suffix, or nothing if it is malformed. In Flux no class of one matches; here they mean what they
+    /// mean in a shell, so that `${v%%[!0-9]*}` keeps digits.
+    pub(crate) fn of_suffix(pattern: &str) -> Option<Self> {
+        Self::parse(pattern, &['^', '!'])
+    }
+
+    fn parse(pattern: &str, negations: &[char]) -> Option<Self> {
         let mut tokens = Vec::new();
         let mut characters = pattern.chars().peekable();
         while let Some(character) = characters.next() {
@@ -43,7 +53,7 @@ impl Pattern {
                 '*' => Token::Star,
                 '?' => Token::Any,
                 '\\' => Token::Literal(characters.next()?),
-                '[' => class(&mut characters)?,
+                '[' => class(&mut characters, negations)?,
                 literal => Token::Literal(literal),
             });
         }
@@ -64,8 +74,8 @@ impl Pattern {
     }
 }
 
-fn class(characters: &mut std::iter::Peekable<std::str::Chars<'_>>) -> Option<Token> {
-    let negated = characters.next_if_eq(&'^').is_some();
+fn class(characters: &mut std::iter::Peekable<std::str::Chars<'_>>, negations: &[char]) -> Option<Token> {
+    let negated = characters.next_if(|sign| negations.contains(sign)).is_some();
     let mut ranges = Vec::new();
     loop {
         let low = match characters.next()? {

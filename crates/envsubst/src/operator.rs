@@ -126,12 +126,12 @@ fn substring(value: &str, position: &str, length: Option<&str>) -> String {
 }
 
 fn trim_prefix(value: &str, pattern: &str, reach: Reach) -> String {
-    let matched = Pattern::parse(pattern).and_then(|pattern| pattern.prefix(value, reach));
+    let matched = Pattern::of_prefix(pattern).and_then(|pattern| pattern.prefix(value, reach));
     value.get(matched.unwrap_or(0)..).unwrap_or(value).to_owned()
 }
 
 fn trim_suffix(value: &str, pattern: &str, reach: Reach) -> String {
-    let matched = Pattern::parse(pattern).and_then(|pattern| pattern.suffix(value, reach));
+    let matched = Pattern::of_suffix(pattern).and_then(|pattern| pattern.suffix(value, reach));
     value.get(..matched.unwrap_or(value.len())).unwrap_or(value).to_owned()
 }
 

@@ -51,6 +51,7 @@ fn with(template: &str, unset: Unset) -> Result<String, Error> {
 #[case("${img##*/} ${img%%:*} ${img#*/} ${img%/*}", "app:v1.2 ghcr.io/org/app org/app:v1.2 ghcr.io/org")]
 #[case("${set#?}${set%?}${set#[a-b]}${set%[^a]}", "bcabbcab")]
 #[case("${set#z}${set#[}${set#[z-]}${set#\\a}", "abcabcabcbc")]
+#[case("${set%%[!a]*} ${set##[!a]} ${set%[!bc]}", "a bc abc")]
 #[case("${set##*}|${set%%*}|${set#*}|${set%*}", "||bc|ab")]
 #[case("${img//\\//-} ${set/b/-} ${set//b/} ${set/b/}", "ghcr.io-org-app:v1.2 a-c ac ac")]
 #[case("${set/#a/x}${set/%c/x}${set/#b/x}${set/#a/}${set/%c/}", "xbcabxabcabcabc")]

@@ -9,7 +9,7 @@
 //! of a block); a file without a changed value is not touched; editing twice is editing once; the result is
 //! parsed again and must differ from the input in the marked values alone.
 //!
-//! The crate never expands aliases and never reads files: callers walk the tree and hand over text.
+//! The crate never expands aliases, but for names of objects, and never reads files: callers walk the tree and hand over text.
 
 mod edit;
 mod file;

@@ -1,11 +1,13 @@
 //! Finds marked scalars and the objects they belong to.
 
 mod identity;
+mod mend;
 mod place;
 
+use std::borrow::Cow;
 use std::ops::Range;
 
-use granit_parser::{Event, Parser, ScalarStyle, options};
+use granit_parser::{Event, Options, Parser, ScalarStyle, ScanError, options};
 
 use self::identity::Walk;
 pub(crate) use self::place::{header_line, is_block, line_start};
@@ -23,6 +25,9 @@ pub const MAX_DOCUMENTS: usize = 50_000;
 /// Longest run of comment lines the parser may buffer before an entry; its default of 96 is an error on
 /// commented-out manifests.
 const MAX_COMMENT_RUN: usize = 65_536;
+
+/// Bytes that one file may cost the parser: it begins again, twice at most, at each place that has to be mended.
+const MAX_PARSED: usize = 64 << 20;
 
 /// A scalar with a marker.
 #[derive(Debug)]
@@ -85,20 +90,55 @@ pub(crate) fn scan(text: &str) -> Result<Scan, SetterError> {
     if text.len() > MAX_FILE_SIZE {
         return Err(SetterError::TooLarge { size: text.len() });
     }
+    let mut readable = Cow::Borrowed(text);
+    let mut parsed = 0;
+    loop {
+        parsed += text.len();
+        let error = match read(text, &readable) {
+            Ok(reader) => return Ok(reader.finish(text)),
+            Err(Stop::Refused(error)) => return Err(error),
+            Err(Stop::Syntax(error)) => error,
+        };
+        let may_go_on = parsed <= MAX_PARSED;
+        let mended = may_go_on.then(|| mend::mended(&readable, &error, parser_options)).flatten();
+        match mended {
+            Some(mended) => readable = Cow::Owned(mended),
+            None => return Err(SetterError::Yaml { message: error.to_string() }),
+        }
+    }
+}
+
+/// The reason for which a file is not read to its end.
+enum Stop {
+    Refused(SetterError),
+    Syntax(ScanError),
+}
+
+impl From<SetterError> for Stop {
+    fn from(error: SetterError) -> Self {
+        Self::Refused(error)
+    }
+}
+
+/// Reads a file by what the parser can read of it, in which everything stands at the same place.
+fn read(text: &str, readable: &str) -> Result<Reader, Stop> {
     let mut reader = Reader::default();
-    let options = options! {
-        emit_anchor_events: true,
-        max_buffered_comment_events: MAX_COMMENT_RUN,
-        flow_nesting_limit: MAX_NESTING,
-        block_nesting_limit: MAX_NESTING,
-    };
-    for event in Parser::new_from_str_with_options(text, options) {
-        let (event, span) = event.map_err(|error| SetterError::Yaml { message: error.to_string() })?;
+    for event in Parser::new_from_str_with_options(readable, parser_options()) {
+        let (event, span) = event.map_err(Stop::Syntax)?;
         let bytes = span.byte_range().unwrap_or_default();
         let tag_start = span.tag_start().and_then(|mark| mark.byte_offset());
         reader.read(text, &event, bytes, tag_start)?;
     }
-    Ok(reader.finish(text))
+    Ok(reader)
+}
+
+fn parser_options() -> Options {
+    options! {
+        emit_anchor_events: true,
+        max_buffered_comment_events: MAX_COMMENT_RUN,
+        flow_nesting_limit: MAX_NESTING,
+        block_nesting_limit: MAX_NESTING,
+    }
 }
 
 #[derive(Default)]

@@ -78,6 +78,14 @@ fn edited(text: &str) -> Option<String> {
 #[case::folded("a: >2+ ⟨app⟩\n\n   old\n  more\n\nb: 1\n", "a: >2- ⟨app⟩\n  ghcr.io/o/app:2.0.0\n\nb: 1\n")]
 #[case::several_lines("a: \"multi\n  line\" ⟨app⟩\n", "a: \"ghcr.io/o/app:2.0.0\" ⟨app⟩\n")]
 #[case::anchor("m: &anc old ⟨app⟩\nn: *anc ⟨app⟩\n", "m: &anc ghcr.io/o/app:2.0.0 ⟨app⟩\nn: *anc ⟨app⟩\n")]
+#[case::alias_as_key(
+    "m: &a-1 x\n*a-1: old ⟨app⟩\nn:\n  *a-1:\n    image: old ⟨app⟩\n  *a-1: old ⟨app⟩\n",
+    "m: &a-1 x\n*a-1: ghcr.io/o/app:2.0.0 ⟨app⟩\nn:\n  *a-1:\n    image: ghcr.io/o/app:2.0.0 ⟨app⟩\n  *a-1: ghcr.io/o/app:2.0.0 ⟨app⟩\n"
+)]
+#[case::quoted_without_indentation(
+    "a:\n- 'it''s\n\nx'\n- \"\\\"y\\\n\n\tz\" # é\nimage: old ⟨app⟩\n",
+    "a:\n- 'it''s\n\nx'\n- \"\\\"y\\\n\n\tz\" # é\nimage: ghcr.io/o/app:2.0.0 ⟨app⟩\n"
+)]
 #[case::argument("- --image=old:1 ⟨app⟩", "- ghcr.io/o/app:2.0.0 ⟨app⟩")]
 #[case::string_tag("tag: !!str v1 ⟨num:tag⟩", "tag: !!str 20240101 ⟨num:tag⟩")]
 #[case::other_tag("tag: !!int 5 ⟨app:tag⟩", "tag: 2.0.0 ⟨app:tag⟩")]
@@ -131,6 +139,15 @@ fn a_template_is_a_problem_and_not_an_edit() {
     assert!(matches!(error, SetterError::Yaml { .. }), "{error}");
 }
 
+#[rstest]
+#[case::unknown_name("m: &ab x\n*a: o ⟨app⟩\n")]
+#[case::value("m: &a x\nb: *a:\n⟨app⟩\n")]
+#[case::open_quote("a:\n- 'x\ny\nimage: o ⟨app⟩\n")]
+#[case::document_in_quotes("a:\n- 'x\n---\ny'\nimage: o ⟨app⟩\n")]
+fn what_go_yaml_does_not_read_is_a_problem(#[case] text: &str) {
+    assert!(matches!(edit(&expand(text), &setters()), Err(SetterError::Yaml { .. })));
+}
+
 #[test]
 fn deep_nesting_is_a_problem() {
     let deep = format!("a: {}{}\nb: o {}\n", "[".repeat(200), "]".repeat(200), expand("⟨app⟩"));
@@ -159,6 +176,15 @@ fn a_change_names_its_object() {
         identities(text),
         [id("apps/v1", "Deployment", "web", "shop"), id("", "Kustomization", "", "")]
     );
+}
+
+#[test]
+fn an_alias_names_an_object() {
+    let long = "x".repeat(254);
+    let text = format!(
+        "metadata:\n  name: &app web\n  namespace: *app\nlong: &long {long}\nkind: *long\nimage: o ⟨app⟩\n"
+    );
+    assert_eq!(identities(&text), [id("", "", "web", "web")]);
 }
 
 #[test]

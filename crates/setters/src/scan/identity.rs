@@ -37,12 +37,17 @@ enum Frame {
     Sequence { index: usize },
 }
 
+/// Longest text of an anchor that is kept: parts of an identity are no longer.
+const MAX_KEPT: usize = 253;
+
 /// Follows the events with a stack of open collections.
 #[derive(Default)]
 pub(crate) struct Walk {
     document: usize,
     frames: Vec<Frame>,
     identities: HashMap<ObjectKey, ObjectId>,
+    /// Short texts that aliases may stand for, by anchor.
+    anchored: HashMap<usize, String>,
 }
 
 impl Walk {
@@ -59,8 +64,18 @@ impl Walk {
                 self.frames.pop();
                 self.node_done(String::new());
             }
-            Event::Alias(_) | Event::UnresolvedAlias(_) => self.node_done(String::new()),
-            Event::Scalar(value, ..) => {
+            Event::Alias(anchor) => {
+                let text = self.anchored.get(anchor).cloned().unwrap_or_default();
+                if self.position().is_some() {
+                    self.note(&text);
+                }
+                self.node_done(text);
+            }
+            Event::UnresolvedAlias(_) => self.node_done(String::new()),
+            Event::Scalar(value, _, anchor, _) => {
+                if *anchor != 0 && value.len() <= MAX_KEPT {
+                    self.anchored.insert(*anchor, value.to_string());
+                }
                 let position = self.position();
                 if position.is_some() {
                     self.note(value);

@@ -125,8 +125,7 @@ impl Reader<'_> {
         span: &Span,
     ) -> Result<Scalar, YamlError> {
         let range = span.byte_range().unwrap_or(0..0);
-        // A `!` alone has no meaning for the reference.
-        let tag = tag.filter(|tag| tag.parts() != ("", "!"));
+        let tag = tag.filter(|tag| !says_nothing(tag, &value));
         let style = Style::from(style);
         // A missing value is reported as `~` with an empty span.
         if style == Style::Plain && range.is_empty() {
@@ -241,8 +240,16 @@ impl From<ScalarStyle> for Style {
     }
 }
 
+/// The namespace of the tags that YAML itself gives a meaning.
+const NAMESPACE: &str = "tag:yaml.org,2002:";
+
+/// Returns true for tags that have no meaning for the reference: a `!` alone, and `!!merge` of a `<<`, which yq writes.
+fn says_nothing(tag: &ParserTag, value: &str) -> bool {
+    tag.parts() == ("", "!")
+        || value == "<<" && tag.suffix_in_namespace(NAMESPACE).as_deref() == Some("merge")
+}
+
 pub(crate) fn explicit_tag(tag: &ParserTag) -> Tag {
-    const NAMESPACE: &str = "tag:yaml.org,2002:";
     match tag.suffix_in_namespace(NAMESPACE).as_deref() {
         Some("str") => Tag::Str,
         Some("int") => Tag::Int,

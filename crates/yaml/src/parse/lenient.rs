@@ -44,6 +44,7 @@ impl Mender {
                 _ => None,
             },
             ErrorKind::CommentNotSeparated => separated(text, at),
+            ErrorKind::UnknownAnchor | ErrorKind::SimpleKeyExpected => apart(text, at),
             ErrorKind::MisplacedFlowCollectionEnd if is_in_brackets(text) => {
                 text.get(..at).map(str::to_owned)
             }
@@ -129,6 +130,19 @@ fn separated(text: &str, at: usize) -> Option<String> {
     let (before, comment) = text.split_at_checked(at)?;
     let is_end = |character: char| "\"'[]{},|>+-".contains(character) || character.is_ascii_digit();
     (before.ends_with(is_end) && comment.starts_with('#')).then(|| format!("{before} {comment}"))
+}
+
+/// Puts a space before the colon of a key that is an alias (`*app:`). Names of anchors are letters, digits, `_` and `-` for
+/// go-yaml; for the parser the colon is part of the name.
+fn apart(text: &str, at: usize) -> Option<String> {
+    let name = text.get(at..)?.strip_prefix('*')?;
+    let after = name
+        .trim_start_matches(|character: char| character.is_ascii_alphanumeric() || "_-".contains(character));
+    let is_key = after
+        .strip_prefix(':')
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t', '\r', '\n']));
+    let (before, colon) = text.split_at_checked(text.len() - after.len())?;
+    is_key.then(|| format!("{before} {colon}"))
 }
 
 /// Returns true when the value of a document stands in brackets as a whole. Behind them go-yaml reads nothing, and so does not

@@ -22,6 +22,7 @@ fn json(text: &str) -> String {
 #[case("a: &x {b: 1}\nc: *x", r#"{"a":{"b":1},"c":{"b":1}}"#)]
 #[case("a: &x {b: 1, c: 2}\nd:\n  <<: *x\n  c: 3", r#"{"a":{"b":1,"c":2},"d":{"c":3,"b":1}}"#)]
 #[case("<<: [{a: 1}, {a: 2, b: 3}]", r#"{"a":1,"b":3}"#)]
+#[case("a: &x {b: 1}\nc:\n  !!merge <<: *x\nd: !!merge <<", r#"{"a":{"b":1},"c":{"b":1},"d":"<<"}"#)]
 #[case("# only\n---\n---\na: 1\n---\nnull\n", r#"{"a":1}"#)]
 #[case("a: |\n  x\n  y", r#"{"a":"x\ny"}"#)]
 #[case("a: >-\n  x\n  y", r#"{"a":"x y"}"#)]

@@ -39,6 +39,7 @@ fn parse(text: &str) -> Result<(String, usize), YamlError> {
 #[case("{\"a\": [1]}}\n", r#"{"a":[1]}"#, 1)]
 #[case("# c\n--- # d\n{a: 1}\n]\n}\n---\n[b]]", r#"null {"a":1} ["b"]"#, 2)]
 #[case("a: \"x\n  y\"\nb: [c] # d\n", r#"{"a":"x y","b":["c"]}"#, 0)]
+#[case("a: &x-1 b\n*x-1: {c: *x-1}\nd:\n  *x-1:\n    - 1\n", r#"{"a":"b","b":{"c":"b"},"d":{"b":[1]}}"#, 2)]
 fn texts_are_mended_to_what_go_yaml_reads(#[case] text: &str, #[case] wanted: &str, #[case] mends: usize) {
     assert_eq!(parse(text).unwrap(), (wanted.to_owned(), mends));
 }
