@@ -22,6 +22,9 @@ const CACHED_FILE_BYTES: usize = 64 << 10;
 /// All cached files together.
 const CACHED_BYTES: usize = 32 << 20;
 
+/// Longest path of which is told how far it goes; file systems take no longer ones.
+const MAX_TOLD: usize = 4096;
+
 /// The file system of one build.
 pub(crate) struct Files<'f> {
     fs: &'f dyn FileSystem,
@@ -92,6 +95,24 @@ impl<'f> Files<'f> {
             Err(_) => self.saw(path, Seen::Missing),
         }
         resolved
+    }
+
+    /// Returns the target of a path that a kustomization file names; the error tells how far the way goes.
+    pub(crate) fn reach(&self, path: &RelPath) -> Result<(RelPath, FileKind), FsError> {
+        self.resolve(path).map_err(|error| match error {
+            FsError::NotFound { path } if !Fetched::holds(&path) => self.no_way(path),
+            error => error,
+        })
+    }
+
+    fn no_way(&self, path: RelPath) -> FsError {
+        let (mut missing, mut parent) = (path.clone(), path.parent());
+        let is_told = path.as_str().len() <= MAX_TOLD;
+        while is_told && parent != RelPath::root() && self.fs.resolve(&parent).is_err() {
+            missing = parent;
+            parent = missing.parent();
+        }
+        if missing == path { FsError::NotFound { path } } else { FsError::NoWay { path, missing } }
     }
 
     /// Returns true when a file is there.

@@ -76,6 +76,14 @@ pub enum FsError {
         /// The path.
         path: RelPath,
     },
+    /// Nothing is there, nor is a directory on the way.
+    #[error("evalsymlink failure on '{path}' : lstat {missing}: no such file or directory")]
+    NoWay {
+        /// The path.
+        path: RelPath,
+        /// The first directory on the way that is not there.
+        missing: RelPath,
+    },
     /// A file was wanted, a directory is there.
     #[error("'{path}' must resolve to a file")]
     IsDirectory {
@@ -115,6 +123,9 @@ impl FsError {
                 Self::Escapes { operation, path, root: root.to_string() }
             }
             Self::NotFound { path } => Self::NotFound { path: path.below(root) },
+            Self::NoWay { path, missing } => {
+                Self::NoWay { path: path.below(root), missing: missing.below(root) }
+            }
             Self::IsDirectory { path } => Self::IsDirectory { path: path.below(root) },
             Self::NotADirectory { path } => Self::NotADirectory { path: path.below(root) },
             Self::TooLarge { path, limit } => Self::TooLarge { path: path.below(root), limit },

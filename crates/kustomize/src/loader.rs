@@ -153,8 +153,10 @@ impl Loader {
         }
         // In repositories whatever the option is (KZ-314).
         let is_restricted = restriction == LoadRestriction::RootOnly || self.repository.is_some();
-        let (real, kind) = files.resolve(&path).map_err(|error| match error {
-            FsError::NotFound { path } if !is_restricted => Error::MissingFile(path),
+        let (real, kind) = files.reach(&path).map_err(|error| match error {
+            FsError::NotFound { path } | FsError::NoWay { path, .. } if !is_restricted => {
+                Error::MissingFile(path)
+            }
             error => error.into(),
         })?;
         if kind == FileKind::Directory {
@@ -180,7 +182,7 @@ impl Loader {
 }
 
 fn resolve_directory(files: &Files<'_>, path: &RelPath) -> Result<RelPath, Error> {
-    match files.resolve(path) {
+    match files.reach(path) {
         Ok((root, FileKind::Directory)) => Ok(root),
         Ok((file, FileKind::File)) => Err(Error::Directory(NotADirectory::IsFile(file))),
         Err(cause) => Err(Error::Directory(NotADirectory::Unreachable(cause))),

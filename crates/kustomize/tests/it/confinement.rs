@@ -19,6 +19,10 @@ fn build_error(files: &[(&str, &str)], directory: &str, restriction: LoadRestric
 #[case("/c.yaml", "security; file '/c.yaml' is not in or below '/app'")]
 #[case("../../c.yaml", "path '../../c.yaml' is not in or below '/'")]
 #[case("missing.yaml", "lstat /app/missing.yaml: no such file or directory")]
+#[case(
+    "none/at/all.yaml",
+    "evalsymlink failure on '/app/none/at/all.yaml' : lstat /app/none: no such file or directory"
+)]
 #[case("https://example.com/x.yaml", "remote resource 'https://example.com/x.yaml' is not allowed")]
 #[case("github.com/org/repo?ref=v1", "remote resource 'github.com/org/repo?ref=v1' is not allowed")]
 #[case("git@github.com:org/repo", "is not allowed")]
