@@ -13,6 +13,8 @@ const CONFIG: &str = "apiVersion: v1
 kind: ConfigMap
 metadata:
   name: settings
+  annotations:
+    region: ${region}
 data:
   color: ${color:=blue}
   region: ${region}

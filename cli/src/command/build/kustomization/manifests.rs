@@ -51,6 +51,7 @@ pub(super) fn build<F: FileSystem>(
 ) -> Result<Vec<Value>, Error> {
     let Place { files, directory, ignored } = place;
     let mut spec = kustomization.spec.clone();
+    let has_common_metadata = spec.common_metadata.is_some();
     // Nothing is decrypted here: what is encrypted is hidden.
     spec.decryption = None;
     let decryption = None;
@@ -81,10 +82,25 @@ pub(super) fn build<F: FileSystem>(
         manifest
             .set_metadata(MetadataField::Labels, labels.iter().map(|(key, value)| (key.as_str(), *value)));
         let mut object = manifest.value().clone();
+        if has_common_metadata {
+            fill(&mut object);
+        }
         mask(&mut object);
         object
     });
     Ok(owned.collect())
+}
+
+/// Makes empty texts of labels and annotations without a value, as a variable that is not set leaves them: the API server does
+/// so anyway, and Flux's command where there is `commonMetadata` to add.
+fn fill(object: &mut Value) {
+    let Some(metadata) = object.get_mut("metadata") else { return };
+    for map in ["labels", "annotations"] {
+        let entries = metadata.get_mut(map).and_then(Value::as_object_mut).into_iter().flatten();
+        for (_, value) in entries.filter(|(_, value)| value.is_null()) {
+            *value = Value::String(String::new());
+        }
+    }
 }
 
 /// Returns the matcher of files that the directory's kustomization file is not to name: those that stay out of an
