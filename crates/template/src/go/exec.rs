@@ -138,7 +138,8 @@ impl<'t> Run<'t> {
 
     fn range(&mut self, dot: &Value, branch: &Branch) -> Result<Flow, TemplateError> {
         let mark = self.variables.len();
-        let value = self.value_of(dot, &branch.pipe)?;
+        // Where there is nothing to loop over, its variables are the whole value.
+        let value = self.pipe(dot, &branch.pipe)?;
         let entries: Vec<(Value, Value)> = match &value {
             Value::List(list) => (0..).map(Value::Int).zip(list.items.iter().cloned()).collect(),
             Value::Map(map) => map.entries(),
@@ -169,10 +170,10 @@ impl<'t> Run<'t> {
         for (key, value) in entries {
             self.step(branch.pipe.at, &branch.pipe)?;
             match branch.pipe.declared.as_slice() {
-                [only] => self.bind(&branch.pipe, only, value.clone()),
+                [only] => self.bind(&branch.pipe, only, value.clone())?,
                 [first, second] => {
-                    self.bind(&branch.pipe, first, key);
-                    self.bind(&branch.pipe, second, value.clone());
+                    self.bind(&branch.pipe, first, key)?;
+                    self.bind(&branch.pipe, second, value.clone())?;
                 }
                 _ => {}
             }
@@ -186,12 +187,17 @@ impl<'t> Run<'t> {
     }
 
     /// Declares a variable, or gives an existing one a new value.
-    fn bind(&mut self, pipe: &Pipe, name: &str, value: Value) {
+    fn bind(&mut self, pipe: &Pipe, name: &str, value: Value) -> Result<(), TemplateError> {
         if !pipe.is_assignment {
             self.variables.push((name.to_owned(), value));
         } else if let Some(slot) = self.variables.iter_mut().rev().find(|(known, _)| known == name) {
             slot.1 = value;
+        } else {
+            let whole: (usize, &dyn Display) = (pipe.at, pipe);
+            let (at, piece) = pipe.last().map_or(whole, |last| (last.at, last));
+            return Err(self.error(at, piece, format!("undefined variable: {name}")));
         }
+        Ok(())
     }
 
     fn call_template(
@@ -225,7 +231,7 @@ impl<'t> Run<'t> {
     fn pipe(&mut self, dot: &Value, pipe: &Pipe) -> Result<Value, TemplateError> {
         let value = self.value_of(dot, pipe)?;
         for name in &pipe.declared {
-            self.bind(pipe, name, value.clone());
+            self.bind(pipe, name, value.clone())?;
         }
         Ok(value)
     }
@@ -249,20 +255,10 @@ impl<'t> Run<'t> {
         if let OperandKind::Function(name) = &command.first.kind {
             return self.function(dot, command, name, last);
         }
-        if let Some(extra) =
-            command.rest.first().filter(|_| !matches!(command.first.kind, OperandKind::Field(_)))
-        {
-            let message = format!("can't give argument to non-function {}", command.first);
-            return Err(self.error(extra.at, &command.first, message));
+        if command.rest.is_empty() && last.is_none() {
+            return self.operand(dot, &command.first);
         }
-        let value = self.operand(dot, &command.first)?;
-        if !command.rest.is_empty() || last.is_some() {
-            let name = command.first.to_string();
-            let name = name.rsplit('.').next().unwrap_or_default();
-            let message = format!("{name} has arguments but cannot be invoked as function");
-            return Err(self.error(command.first.at, &command.first, message));
-        }
-        Ok(value)
+        self.no_function(dot, command, command.rest.len() + usize::from(last.is_some()))
     }
 
     fn operand(&mut self, dot: &Value, operand: &Operand) -> Result<Value, TemplateError> {
@@ -270,11 +266,7 @@ impl<'t> Run<'t> {
             OperandKind::Dot => Ok(dot.clone()),
             OperandKind::Nil => Err(self.error(operand.at, operand, "nil is not a command")),
             OperandKind::Field(names) => self.fields(dot.clone(), names, operand),
-            OperandKind::Variable(name, fields) => {
-                let found = self.variables.iter().rev().find(|(known, _)| known == name);
-                let value = found.map_or(Value::Nil, |(_, value)| value.clone());
-                self.fields(value, fields, operand)
-            }
+            OperandKind::Variable(name, fields) => self.fields(self.variable(name), fields, operand),
             OperandKind::Function(name) => {
                 let command = Command { at: operand.at, first: operand.clone(), rest: Vec::new() };
                 self.function(dot, &command, name, None)
@@ -290,6 +282,11 @@ impl<'t> Run<'t> {
                 self.fields(value, fields, operand)
             }
         }
+    }
+
+    fn variable(&self, name: &str) -> Value {
+        let found = self.variables.iter().rev().find(|(known, _)| known == name);
+        found.map_or(Value::Nil, |(_, value)| value.clone())
     }
 
     /// Follows a chain of fields; a key that a map does not have is nothing, and so is all below it.

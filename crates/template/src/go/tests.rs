@@ -63,6 +63,38 @@ fn render(template: &str) -> Result<String, String> {
     "{{ printf \"%d\" \"x\" }}{{ printf \"%s\" }}{{ printf \"a\" 1 }}",
     "%!d(string=x)%!s(MISSING)a%!(EXTRA int=1)"
 )]
+#[case("{{ printf \"%+v %+d % v|%+v %+.2f % f\" 1 1 1 1.5 1.5 1.5 }}", "1 +1  1|1.5 +1.50  1.500000")]
+#[case(
+    "{{ printf \"%#x %#X %#o %#b %O %#o %#x\" 255 255 8 5 8 0 -255 }}",
+    "0xff 0XFF 010 0b101 0o10 0 -0xff"
+)]
+#[case(
+    "{{ printf \"%#x|%x|% x|%# x|%#X\" \"hi\" \"hi\" \"hi\" \"hi\" \"hi\" }}",
+    "0x6869|6869|68 69|0x68 0x69|0X6869"
+)]
+#[case(
+    "{{ printf \"%.3d|%5.3d|%-6.2d|%05.3d|%+.3d|%08b|%+x\" 7 7 7 7 7 5 255 }}",
+    "007|  007|07    |  007|+007|00000101|+ff"
+)]
+#[case(
+    "{{ printf \"%#q|%#q|%05s|%-05s|%.2v\" \"ab\" \"a`b\" \"ab\" \"ab\" \"abc\" }}",
+    "`ab`|\"a`b\"|000ab|ab   |ab"
+)]
+#[case(
+    "{{ printf \"%E|%G|%08.2f|%+08.2f\" 1.5 1e21 -3.14159 3.14159 }}",
+    "1.500000E+00|1E+21|-0003.14|+0003.14"
+)]
+#[case(
+    "{{ (semver \"1.2.3-rc.1\").IncPatch }} {{ (semver \"1.2.3\").IncPatch }} {{ (semver \"1.2.3\").IncMinor }}",
+    "1.2.3 1.2.4 1.3.0"
+)]
+#[case("{{ (semver \"v1.2.3\").IncMajor }} {{ (semver \"1.2.3\").String }}", "2.0.0 1.2.3")]
+#[case(
+    "{{ range $x := list }}{{ else }}{{ $x }}{{ end }}{{ range $i, $x := list }}{{ else }}{{ $i }}{{ $x }}{{ end }}",
+    "[][][]"
+)]
+#[case("{{ $i := 5 }}{{ $x := 6 }}{{ range $i, $x = list 7 8 }}{{ end }}{{ $i }}{{ $x }}", "18")]
+#[case("{{ .No.deeper 1 }}", "<no value>")]
 #[case("{{ html \"<a&'>\" }}{{ urlquery \"a b&\" }}", "&lt;a&amp;&#39;&gt;a+b%26")]
 #[case("{{ .Name\n| upper }}", "X")]
 #[case("{{ .No }}{{ print .No }}", "<no value><nil>")]
@@ -333,6 +365,24 @@ fn what_go_refuses_is_refused_in_its_words(#[case] template: &str, #[case] text:
 #[case(
     "{{ lt 1 true }}",
     "1:3: executing \"t\" at <lt 1 true>: error calling lt: incompatible types for comparison: int and bool"
+)]
+#[case("{{ \"a\" \"b\" }}", "1:3: executing \"t\" at <\"a\">: can't give argument to non-function \"a\"")]
+#[case(
+    "{{ (print 2) 1 }}",
+    "1:3: executing \"t\" at <(print 2) 1>: can't give argument to non-function print 2"
+)]
+#[case("{{ $x := 1 }}{{ 3 | $x }}", "1:20: executing \"t\" at <$x>: can't give argument to non-function $x")]
+#[case("{{ .Map.none 1 }}", "1:7: executing \"t\" at <.Map.none>: none is not a method but has arguments")]
+#[case("{{ .Name.x 1 }}", "1:8: executing \"t\" at <.Name.x>: can't evaluate field x in type string")]
+#[case(
+    "{{ $v := semver \"1.2.3\" }}{{ 1 | $v.Major }}",
+    "1:35: executing \"t\" at <$v.Major>: wrong number of args for Major: want 0 got 1"
+)]
+#[case("{{ $y = print 1 2 }}", "1:16: executing \"t\" at <2>: undefined variable: $y")]
+#[case("{{ if $y = 1 }}{{ end }}", "1:11: executing \"t\" at <1>: undefined variable: $y")]
+#[case(
+    "{{ len .No }}",
+    "1:3: executing \"t\" at <len .No>: error calling len: reflect: call of reflect.Value.Type on zero Value"
 )]
 #[case("{{ genCA \"a\" 1 }}", "1:3: executing \"t\" at <genCA \"a\" 1>: function \"genCA\" is not available")]
 fn what_fails_in_go_fails_in_its_words(#[case] template: &str, #[case] text: &str) {

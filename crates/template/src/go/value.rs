@@ -57,6 +57,10 @@ impl Struct {
         let mut all = self.fields.iter().chain(&self.methods);
         all.find(|(known, _)| *known == name).map(|(_, value)| value)
     }
+
+    pub(super) fn has_method(&self, name: &str) -> bool {
+        self.methods.iter().any(|(known, _)| *known == name)
+    }
 }
 
 impl Value {

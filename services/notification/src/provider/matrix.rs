@@ -1,12 +1,16 @@
 //! `matrix`: a text message to a room; the transaction id makes a repeated request harmless.
 
 use http::{HeaderValue, Method};
-use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, percent_encode};
+use percent_encoding::{percent_decode_str, percent_encode};
 use serde_json::{Value, json};
 use sha1::{Digest, Sha1};
 use url::Url;
 
-use super::{Delivery, InitError, Message, Notifier, RenderError, Settings, address, message::secret_header};
+use super::{
+    Delivery, InitError, Message, Notifier, RenderError, Settings,
+    address::{self, SEGMENT},
+    message::secret_header,
+};
 use crate::event::{Event, text::object_title};
 
 pub(super) struct Matrix {
@@ -30,7 +34,7 @@ impl Notifier for Matrix {
         let base = self.url.path().trim_end_matches('/');
         // In Flux the room goes into the path as it is, so that people have encoded it themselves.
         let room = percent_decode_str(&self.room).collect::<Vec<u8>>();
-        let room = percent_encode(&room, NON_ALPHANUMERIC);
+        let room = percent_encode(&room, SEGMENT);
         let path = format!("{base}/_matrix/client/r0/rooms/{room}/send/m.room.message/{transaction}");
         let url = address::with_path(&self.url, &path);
         let mut message = Message::post_json(&url, &payload(event)).authorized(Some(&self.authorization));

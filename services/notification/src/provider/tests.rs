@@ -154,7 +154,7 @@ fn rooms_of_matrix_are_encoded_once(#[case] channel: &str) {
         panic!("nothing to send")
     };
     let url = messages[0].url.as_str();
-    assert!(url.contains("/rooms/%21abc%3Amatrix%2Eorg/send/"), "{url}");
+    assert!(url.contains("/rooms/%21abc%3Amatrix.org/send/"), "{url}");
 }
 
 #[test]

@@ -71,6 +71,45 @@ impl Run<'_> {
         })
     }
 
+    /// Arguments for what is no function. Go looks at a field before it says so: below nothing, all may be called.
+    pub(super) fn no_function(
+        &mut self,
+        dot: &Value,
+        command: &Command,
+        got: usize,
+    ) -> Result<Value, TemplateError> {
+        let first = &command.first;
+        let none = Vec::new();
+        let (of, names) = match &first.kind {
+            OperandKind::Field(names) => (dot.clone(), names),
+            OperandKind::Variable(name, names) => (self.variable(name), names),
+            OperandKind::Chain(inner, names) => (self.operand(dot, inner)?, names),
+            _ => (Value::Nil, &none),
+        };
+        let Some((last, before)) = names.split_last() else { return Err(self.not_a_function(command)) };
+        let reason = match self.fields(of, before, first)? {
+            Value::Nil => return Ok(Value::Nil),
+            Value::Map(map) if map.has_text_keys() => format!("{last} is not a method but has arguments"),
+            Value::Struct(value) if value.has_method(last) => {
+                format!("wrong number of args for {last}: want 0 got {got}")
+            }
+            Value::Struct(value) if value.get(last).is_some() => {
+                format!("{last} has arguments but cannot be invoked as function")
+            }
+            other => return Err(self.no_field(last, &other, first)),
+        };
+        Err(self.error(first.at, first, reason))
+    }
+
+    /// Go names what is in parentheses by all that stands around it.
+    fn not_a_function(&self, command: &Command) -> TemplateError {
+        let message = "can't give argument to non-function";
+        match &command.first.kind {
+            OperandKind::Pipe(pipe) => self.error(command.at, command, format!("{message} {pipe}")),
+            _ => self.error(command.first.at, &command.first, format!("{message} {}", command.first)),
+        }
+    }
+
     /// Go's `call`: no value that a template can have is a function.
     fn call(&self, command: &Command, callee: Option<&Value>) -> Result<Value, TemplateError> {
         let Some(callee) = callee else {

@@ -35,7 +35,7 @@ fn length(value: &Value) -> Result<i64, CallError> {
         Value::Text(text) => text.len(),
         Value::List(list) => list.items.len(),
         Value::Map(map) => map.len(),
-        Value::Nil => return failed("len of nil pointer"),
+        Value::Nil => return failed("reflect: call of reflect.Value.Type on zero Value"),
         other => return failed(format!("len of type {}", other.type_name())),
     };
     i64::try_from(length).or_else(|_| failed("too long"))

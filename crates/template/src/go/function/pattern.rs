@@ -111,27 +111,45 @@ fn quote_meta(text: &str) -> String {
 
 fn version(text: &str) -> Result<Value, CallError> {
     let version = Version::parse(text).map_err(|error| error.to_string())?;
-    let number = |number: u64| Value::Int(i64::try_from(number).unwrap_or(i64::MAX));
     let metadata = text.split_once('+').map_or("", |(_, metadata)| metadata);
-    let mut printed = format!("{}.{}.{}", version.major, version.minor, version.patch);
+    let parts = (version.major, version.minor, version.patch);
     let pre = version.pre.to_string();
-    for (sign, part) in
-        [('-', pre.as_str()), ('+', metadata)].into_iter().filter(|(_, part)| !part.is_empty())
-    {
+    let is_release = pre.is_empty();
+    let (major, minor, patch) = parts;
+    let next = |parts| version_of("semver.Version", parts, "", "", None, Vec::new());
+    // A version before its release has that release next.
+    let next_patch = if is_release { (major, minor, patch.saturating_add(1)) } else { parts };
+    let methods = vec![
+        ("IncMajor", next((major.saturating_add(1), 0, 0))),
+        ("IncMinor", next((major, minor.saturating_add(1), 0))),
+        ("IncPatch", next(next_patch)),
+    ];
+    Ok(version_of("*semver.Version", parts, &pre, metadata, Some(text), methods))
+}
+
+/// A version as templates see it; without a text it was made of another one.
+fn version_of(
+    go_type: &'static str,
+    (major, minor, patch): (u64, u64, u64),
+    pre: &str,
+    metadata: &str,
+    original: Option<&str>,
+    mut methods: Vec<(&'static str, Value)>,
+) -> Value {
+    let number = |number: u64| Value::Int(i64::try_from(number).unwrap_or(i64::MAX));
+    let mut printed = format!("{major}.{minor}.{patch}");
+    for (sign, part) in [('-', pre), ('+', metadata)].into_iter().filter(|(_, part)| !part.is_empty()) {
         printed.push(sign);
         printed.push_str(part);
     }
-    Ok(Value::structure(Struct {
-        go_type: "*semver.Version",
-        printed: Some(printed),
-        fields: vec![
-            ("Major", number(version.major)),
-            ("Minor", number(version.minor)),
-            ("Patch", number(version.patch)),
-            ("Prerelease", Value::text(pre)),
-            ("Metadata", Value::text(metadata)),
-            ("Original", Value::text(text)),
-        ],
-        methods: Vec::new(),
-    }))
+    methods.extend([
+        ("Major", number(major)),
+        ("Minor", number(minor)),
+        ("Patch", number(patch)),
+        ("Prerelease", Value::text(pre)),
+        ("Metadata", Value::text(metadata)),
+        ("Original", Value::text(original.unwrap_or(&printed))),
+        ("String", Value::text(&printed)),
+    ]);
+    Value::structure(Struct { go_type, printed: Some(printed), fields: Vec::new(), methods })
 }

@@ -36,7 +36,7 @@ pub(in crate::go) fn format(text: &str, arguments: &[Value]) -> Result<String, S
             out.push('%');
         } else if let Some(argument) = arguments.next() {
             let piece = verb_text(verb, &spec, argument)?;
-            pad(&mut out, &spec, &piece, is_number(argument));
+            pad(&mut out, &spec, &piece, argument);
         } else {
             out.push_str(&format!("%!{verb}(MISSING)"));
         }
@@ -103,23 +103,17 @@ fn count<'t>(
 fn verb_text(verb: char, spec: &Spec, value: &Value) -> Result<String, String> {
     Ok(match (verb, value) {
         ('v', Value::Text(text)) if spec.is_alternate => quoted(text),
-        ('v', Value::Int(number)) => signed(spec, *number),
+        ('v', Value::Text(text)) => cut(spec, text).to_owned(),
+        ('v' | 'd' | 'x' | 'X' | 'o' | 'O' | 'b', Value::Int(number)) => integer(verb, spec, *number),
         ('v', value) => print_value(value)?,
         ('T', value) => value.type_name().to_owned(),
         ('t', Value::Bool(value)) => value.to_string(),
-        ('d', Value::Int(number)) => signed(spec, *number),
-        ('x', Value::Int(number)) => format!("{}{:x}", sign(*number), number.unsigned_abs()),
-        ('X', Value::Int(number)) => format!("{}{:X}", sign(*number), number.unsigned_abs()),
-        ('o', Value::Int(number)) => format!("{}{:o}", sign(*number), number.unsigned_abs()),
-        ('b', Value::Int(number)) => format!("{}{:b}", sign(*number), number.unsigned_abs()),
         ('c', Value::Int(number)) => character(*number).to_string(),
         ('q', Value::Int(number)) => format!("{:?}", character(*number)),
         ('U', Value::Int(number)) => format!("U+{number:04X}"),
-        ('e', Value::Float(number)) => number::scientific(*number, spec.precision.unwrap_or(6)),
-        ('f' | 'F', Value::Float(number)) => format!("{:.*}", spec.precision.unwrap_or(6), number),
-        ('g', Value::Float(number)) => number::float(*number),
-        ('x', Value::Text(text)) => hexadecimal(text, false),
-        ('X', Value::Text(text)) => hexadecimal(text, true),
+        ('e' | 'E' | 'f' | 'F' | 'g' | 'G', Value::Float(number)) => floating(verb, spec, *number),
+        ('x' | 'X', Value::Text(text)) => hexadecimal(spec, text, verb == 'X'),
+        ('q', Value::Text(text)) if spec.is_alternate && can_backquote(text) => format!("`{text}`"),
         ('q', Value::Text(text)) => quoted(cut(spec, text)),
         ('s', Value::Text(text)) => cut(spec, text).to_owned(),
         ('s', Value::Struct(_) | Value::List(_) | Value::Map(_)) => print_value(value)?,
@@ -139,43 +133,81 @@ fn quoted(text: &str) -> String {
     format!("{text:?}").replace("\\'", "'")
 }
 
-fn hexadecimal(text: &str, is_upper: bool) -> String {
-    text.bytes().map(|byte| if is_upper { format!("{byte:02X}") } else { format!("{byte:02x}") }).collect()
+/// Go writes a text between backquotes where it may stand there as it is.
+fn can_backquote(text: &str) -> bool {
+    !text.contains(|part: char| part == '`' || part == '\u{feff}' || (part.is_control() && part != '\t'))
+}
+
+/// Without spaces between the bytes there is one prefix, in front of all.
+fn hexadecimal(spec: &Spec, text: &str, is_upper: bool) -> String {
+    let prefix = match (spec.is_alternate && !text.is_empty(), is_upper) {
+        (false, _) => "",
+        (true, true) => "0X",
+        (true, false) => "0x",
+    };
+    let bytes = text.bytes().map(|byte| if is_upper { format!("{byte:02X}") } else { format!("{byte:02x}") });
+    let separator = if spec.has_space { format!(" {prefix}") } else { String::new() };
+    prefix.to_owned() + &bytes.collect::<Vec<_>>().join(&separator)
 }
 
 fn character(number: i64) -> char {
     u32::try_from(number).ok().and_then(char::from_u32).unwrap_or(char::REPLACEMENT_CHARACTER)
 }
 
-fn sign(number: i64) -> &'static str {
-    if number < 0 { "-" } else { "" }
+/// An integer in the base of its verb: sign, prefix, and as many digits as precision or width ask for.
+fn integer(verb: char, spec: &Spec, number: i64) -> String {
+    let size = number.unsigned_abs();
+    let (prefix, digits) = match verb {
+        'x' => ("0x", format!("{size:x}")),
+        'X' => ("0X", format!("{size:X}")),
+        'o' => ("0", format!("{size:o}")),
+        'O' => ("0o", format!("{size:o}")),
+        'b' => ("0b", format!("{size:b}")),
+        _ => ("", size.to_string()),
+    };
+    let sign = sign(verb, spec, number < 0);
+    let fills = spec.is_zero_padded && !spec.is_left;
+    let least = spec.precision.unwrap_or(if fills { spec.width.saturating_sub(sign.len()) } else { 0 });
+    let digits = format!("{digits:0>least$}");
+    let has_prefix = verb == 'O' || (spec.is_alternate && !(verb == 'o' && digits.starts_with('0')));
+    format!("{sign}{}{digits}", if has_prefix { prefix } else { "" })
 }
 
-fn signed(spec: &Spec, number: i64) -> String {
-    let sign = if number < 0 {
+fn floating(verb: char, spec: &Spec, number: f64) -> String {
+    if !number.is_finite() {
+        return number::float(number);
+    }
+    let (sign, size) = (sign(verb, spec, number.is_sign_negative()), number.abs());
+    let digits = match verb {
+        'e' | 'E' => number::scientific(size, spec.precision.unwrap_or(6)),
+        'f' | 'F' => format!("{size:.*}", spec.precision.unwrap_or(6)),
+        _ => number::float(size),
+    };
+    sign.to_owned() + &if verb.is_ascii_uppercase() { digits.to_ascii_uppercase() } else { digits }
+}
+
+/// The sign of a number. The `+` of `%+v` asks for names of fields.
+fn sign(verb: char, spec: &Spec, is_negative: bool) -> &'static str {
+    if is_negative {
         "-"
-    } else if spec.has_sign {
+    } else if spec.has_sign && verb != 'v' {
         "+"
     } else if spec.has_space {
         " "
     } else {
         ""
-    };
-    format!("{sign}{}", number.unsigned_abs())
+    }
 }
 
-fn is_number(value: &Value) -> bool {
-    matches!(value, Value::Int(_) | Value::Float(_))
-}
-
-fn pad(out: &mut String, spec: &Spec, piece: &str, is_number: bool) {
+/// Fills up to the width. Integers have got their zeros already.
+fn pad(out: &mut String, spec: &Spec, piece: &str, argument: &Value) {
     let missing = spec.width.saturating_sub(piece.chars().count());
     if spec.is_left {
         out.push_str(piece);
         out.push_str(&" ".repeat(missing));
-    } else if spec.is_zero_padded && is_number {
-        let (sign, digits) =
-            piece.split_at_checked(usize::from(piece.starts_with(['-', '+', ' ']))).unwrap_or(("", piece));
+    } else if spec.is_zero_padded && !matches!(argument, Value::Int(_)) {
+        let has_sign = matches!(argument, Value::Float(_)) && piece.starts_with(['-', '+', ' ']);
+        let (sign, digits) = piece.split_at_checked(usize::from(has_sign)).unwrap_or(("", piece));
         out.push_str(sign);
         out.push_str(&"0".repeat(missing));
         out.push_str(digits);
