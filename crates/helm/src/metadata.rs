@@ -1,5 +1,7 @@
 //! The metadata of a chart: `Chart.yaml`, and the same fields of each version in an index.
 
+mod line;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::de::DeserializeOwned;
@@ -39,6 +41,12 @@ pub enum MetadataError {
         field: &'static str,
         /// The field's value.
         value: String,
+    },
+    /// A name that is a directory's.
+    #[error("validation: chart.metadata.name {name:?} is not allowed")]
+    NotAllowed {
+        /// The name.
+        name: String,
     },
     /// Neither an application nor a library.
     #[error("validation: chart.metadata.type must be application or library")]
@@ -183,11 +191,11 @@ impl Metadata {
         Ok(metadata)
     }
 
-    /// Checks what Helm checks (SRC-CHT-18).
+    /// Makes plain lines of the texts, and checks what Helm checks (SRC-CHT-18).
     ///
     /// # Errors
     /// The first thing that is wrong.
-    pub fn validate(&self) -> Result<(), MetadataError> {
+    pub fn validate(&mut self) -> Result<(), MetadataError> {
         self.validate_for_index()?;
         if ![V1, V2].contains(&self.api_version.as_str()) {
             return Err(MetadataError::ApiVersion { value: self.api_version.clone() });
@@ -203,12 +211,16 @@ impl Metadata {
 
     /// The same for a version in an index, where dependencies may stand twice: such charts are out in the world
     /// (SRC-HRP-5).
-    pub(crate) fn validate_for_index(&self) -> Result<(), MetadataError> {
+    pub(crate) fn validate_for_index(&mut self) -> Result<(), MetadataError> {
+        line::of_metadata(self);
         let required = [("apiVersion", &self.api_version), ("name", &self.name), ("version", &self.version)];
         if let Some((field, _)) = required.iter().find(|(_, value)| value.is_empty()) {
             return Err(MetadataError::Missing { field });
         }
-        if self.name.contains(['/', '\\']) || matches!(self.name.as_str(), "." | "..") {
+        if matches!(self.name.as_str(), "." | "..") {
+            return Err(MetadataError::NotAllowed { name: self.name.clone() });
+        }
+        if self.name.contains(['/', '\\']) {
             return Err(MetadataError::Invalid { field: "name", value: self.name.clone() });
         }
         if !version::is_valid(&self.version) {
@@ -318,6 +330,7 @@ mod tests {
     #[case("name: a", Some("validation: chart.metadata.version is required"))]
     #[case("version: 1.0.0", Some("validation: chart.metadata.name is required"))]
     #[case("name: ../a\nversion: 1.0.0", Some("validation: chart.metadata.name \"../a\" is invalid"))]
+    #[case("name: ..\nversion: 1.0.0", Some("validation: chart.metadata.name \"..\" is not allowed"))]
     #[case("name: a\nversion: one", Some("validation: chart.metadata.version \"one\" is invalid"))]
     #[case(
         "name: a\nversion: 1.0.0\ntype: x",

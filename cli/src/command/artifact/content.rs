@@ -95,6 +95,16 @@ pub(super) fn reason(path: &Path, error: &io::Error) -> String {
     format!("stat {}: {reason}", path.display())
 }
 
+/// Returns the words that Flux has for a link that leads nowhere, with the path at which it ends.
+fn broken_link(link: &Path, error: &io::Error) -> String {
+    let mut end = link.to_owned();
+    for _ in 0..MAX_DEPTH {
+        let Ok(target) = std::fs::read_link(&end) else { break };
+        end = end.parent().unwrap_or(Path::new("")).join(target);
+    }
+    format!("resolving symlink {}: lstat {}", link.display(), reason(&end, error).trim_start_matches("stat "))
+}
+
 /// Keeps standard input in a file, without the ends of lines behind it.
 fn stdin() -> Result<NamedTempFile, Error> {
     let mut text = Vec::new();
@@ -132,10 +142,12 @@ fn copy_directory(from: &Path, to: &Path, on_the_way: &mut BTreeSet<PathBuf>) ->
     if !on_the_way.insert(real.clone()) {
         return Ok(());
     }
-    for entry in std::fs::read_dir(from)? {
-        let entry = entry?;
+    let mut entries = std::fs::read_dir(from)?.collect::<io::Result<Vec<_>>>()?;
+    // Of several broken links the same one is named on every machine.
+    entries.sort_by_key(std::fs::DirEntry::file_name);
+    for entry in entries {
         let (found, target) = (entry.path(), to.join(entry.file_name()));
-        let source = found.canonicalize().map_err(|error| io::Error::other(reason(&found, &error)))?;
+        let source = found.canonicalize().map_err(|error| io::Error::other(broken_link(&found, &error)))?;
         let metadata = source.metadata()?;
         if metadata.is_dir() {
             std::fs::create_dir_all(&target)?;

@@ -51,7 +51,7 @@ fn yaml_becomes_sorted_json() {
     assert_eq!(app[1]["apiVersion"], "v1");
     assert_eq!(app[1]["appVersion"], "1.10");
     assert_eq!(app[1]["created"], "0001-01-01T00:00:00Z");
-    assert_eq!(app[1]["description"], "Two\nlines: of text\n");
+    assert_eq!(app[1]["description"], "Two lines: of text ");
     assert!(app[1].get("unknown").is_none());
     assert!(
         text.starts_with("{\n  \"entries\": {\n    \"app\": [\n      {\n        \"name\": \"app\""),

@@ -94,7 +94,7 @@ fn find(files: &Unpacked, place: Option<&RelPath>, limits: &Limits) -> Result<Fo
             let missing = || refuse(&ChartError::NoChartFile { path: path.clone() });
             let file = file_at(&path).ok_or_else(missing)?;
             let description = chart::read(files, &file, limits.file).map_err(|error| refuse(&error))?;
-            let metadata =
+            let mut metadata =
                 Metadata::parse(&description.ok_or_else(missing)?).map_err(|error| refuse(&error))?;
             metadata.validate().map_err(|error| refuse(&error))?;
             Ok(Found::Directory { metadata })
