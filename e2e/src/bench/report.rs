@@ -77,7 +77,8 @@ fn ratios(weir: &Phase, flux: &Phase) -> String {
 /// Appends a section to docs/benchmarks-log.md.
 pub(crate) fn append(section: &str) -> Result<()> {
     let path = repo_path("docs/benchmarks-log.md");
-    let mut file = std::fs::OpenOptions::new().append(true).open(&path).context("open docs/benchmarks-log.md")?;
+    let mut file =
+        std::fs::OpenOptions::new().append(true).open(&path).context("open docs/benchmarks-log.md")?;
     write!(file, "\n{}\n", section.trim_end())?;
     Ok(())
 }
