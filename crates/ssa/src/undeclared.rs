@@ -73,17 +73,25 @@ fn follow<'v>(value: &'v mut Value, path: &str) -> Option<&'v mut Value> {
     let items = value.as_array_mut()?;
     let place = match selector.parse::<usize>() {
         Ok(index) => index,
-        Err(_) => items.iter().position(|item| selects(item, selector))?,
+        Err(_) => place(items, selector)?,
     };
     follow(items.get_mut(place)?, rest)
 }
 
-fn selects(item: &Value, selector: &str) -> bool {
-    selector.split(',').all(|pair| {
-        let Some((key, wanted)) = pair.split_once('=') else { return false };
-        let wanted = serde_json::from_str::<Value>(wanted).ok();
-        wanted.is_some() && item.get(key) == wanted.as_ref()
-    })
+/// The place of the item with these keys, or else of the first one that lacks some of them: the server names their defaults then
+/// (`protocol="TCP"`, `name=""`).
+fn place(items: &[Value], selector: &str) -> Option<usize> {
+    let keys = selector.split(',').map(|pair| {
+        let (key, wanted) = pair.split_once('=')?;
+        Some((key, serde_json::from_str::<Value>(wanted).ok()?))
+    });
+    let keys = keys.collect::<Option<Vec<_>>>()?;
+    let find = |lacks: bool| {
+        let has =
+            |item: &Value| keys.iter().all(|(key, wanted)| item.get(key).map_or(lacks, |it| it == wanted));
+        items.iter().position(has)
+    };
+    find(false).or_else(|| find(true))
 }
 
 #[cfg(test)]
@@ -110,5 +118,19 @@ mod tests {
         let mut changed = object.clone();
         assert_eq!(remove(&id.parse().unwrap(), &mut changed, message), removed);
         assert_eq!(changed, if removed { left } else { object });
+    }
+
+    #[rstest]
+    #[case(".env[name=\"\"].$patch", json!({"env": [{"name": "a", "$patch": 1}, {}]}))]
+    #[case(".ports[port=80,protocol=\"TCP\"].y", json!({"ports": [{"port": 80, "protocol": "UDP", "y": 1}, {"port": 80}]}))]
+    #[case(".ports[port=80,protocol=\"UDP\"].y", json!({"ports": [{"port": 80, "protocol": "UDP"}, {"port": 80, "y": 1}]}))]
+    fn items_that_lack_a_key_are_found_by_its_default(#[case] path: &str, #[case] left: Value) {
+        let mut object = json!({
+            "env": [{"name": "a", "$patch": 1}, {"$patch": 1}],
+            "ports": [{"port": 80, "protocol": "UDP", "y": 1}, {"port": 80, "y": 1}],
+        });
+        assert!(remove_path(&mut object, path));
+        let (field, changed) = left.as_object().unwrap().iter().next().unwrap();
+        assert_eq!(object.get(field), Some(changed));
     }
 }
