@@ -171,6 +171,7 @@ async fn files_are_packed_as_flux_packs_them() {
     assert!(resolved.contains("2> ✔ artifact created at resolved.tgz"), "{resolved}");
     let resolved = entries(&folder.path().join("resolved.tgz"));
     assert!(resolved.iter().any(|line| line.ends_with(" link.yaml")), "{resolved:?}");
+    assert!(resolved[0].starts_with("drwx------ "), "{resolved:?}");
     for name in ["dangling", "later", "so-is-this"] {
         std::os::unix::fs::symlink("gone", folder.path().join("app/hooks").join(name)).unwrap();
     }

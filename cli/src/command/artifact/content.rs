@@ -1,8 +1,9 @@
 //! The files of an artifact on this machine, and their tarball (CLI-ART01, CLI-ART02).
 
 use std::collections::BTreeSet;
-use std::fs::File;
+use std::fs::{File, Permissions};
 use std::io::{self, BufWriter, Read, Seek, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -15,6 +16,8 @@ use crate::error::Error;
 
 /// Path with which standard input is read.
 const STDIN: &str = "-";
+/// Permission bits of the directory of copies.
+const FOLDER_MODE: u32 = 0o700;
 /// Largest input from standard input, in bytes: all manifests of a cluster are smaller.
 const MAX_STDIN: u64 = 256 << 20;
 /// Longest way through links from the first directory down, in directories: ends a tree that no one can read.
@@ -122,7 +125,10 @@ fn stdin() -> Result<NamedTempFile, Error> {
 
 /// Copies a file or a directory, with the targets in the place of links, and returns the path of the copy.
 fn resolve(path: &Path) -> io::Result<(PathBuf, TempDir)> {
-    let folder = tempfile::Builder::new().prefix("weir-artifact-").tempdir()?;
+    // Nobody else reads the copies; the artifact's root has this mode in Flux, too.
+    let mut builder = tempfile::Builder::new();
+    let folder =
+        builder.prefix("weir-artifact-").permissions(Permissions::from_mode(FOLDER_MODE)).tempdir()?;
     if path.is_dir() {
         copy_directory(path, folder.path(), &mut BTreeSet::new())?;
         return Ok((folder.path().to_owned(), folder));

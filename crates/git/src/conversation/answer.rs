@@ -58,7 +58,7 @@ impl Answer {
                         pack(bytes)?;
                     }
                     Some((&PROGRESS, _)) => {}
-                    Some((&FAILURE, message)) => return Err(ConversationError::refused(message)),
+                    Some((&FAILURE, message)) => return Err(ConversationError::failed(message)),
                     _ => answer.take(trimmed(line))?,
                 },
             }

@@ -40,8 +40,10 @@ pub enum ConversationError {
     #[error("the Git server sent no objects")]
     NoPack,
     /// The server gives a reason for its refusal.
-    #[error("remote error: {message}")]
+    #[error("{place} error: {message}")]
     Refused {
+        /// Flux's word for the part of the answer in which the reason stands.
+        place: &'static str,
         /// Its words.
         message: String,
     },
@@ -54,15 +56,18 @@ impl ConversationError {
             Self::Length { length } => Self::Length { length: map(length) },
             Self::Reference { line } => Self::Reference { line: map(line) },
             Self::Unexpected { line } => Self::Unexpected { line: map(line) },
-            Self::Refused { message } => Self::Refused { message: map(message) },
+            Self::Refused { place, message } => Self::Refused { place, message: map(message) },
             other => other,
         }
     }
 }
 
-/// A server's words as a message may carry them.
+/// A server's words as a message may carry them. Git ends some of its own with a NUL.
 pub(super) fn shown(words: &[u8]) -> String {
     let words = words.get(..MAX_MESSAGE_BYTES).unwrap_or(words);
     let text = String::from_utf8_lossy(words);
-    text.trim().chars().map(|char| if char.is_control() { ' ' } else { char }).collect()
+    text.trim_matches(|c: char| c.is_whitespace() || c.is_control())
+        .chars()
+        .map(|char| if char.is_control() { ' ' } else { char })
+        .collect()
 }

@@ -63,8 +63,14 @@ impl ConversationError {
         }
     }
 
+    /// A refusal in a line of its own.
     pub(super) fn refused(message: &[u8]) -> Error {
-        Self::Refused { message: shown(message) }.into()
+        Self::Refused { place: "remote", message: shown(message) }.into()
+    }
+
+    /// A failure beside the pack, in the band for failures.
+    pub(super) fn failed(message: &[u8]) -> Error {
+        Self::Refused { place: "unexpected", message: shown(message) }.into()
     }
 
     pub(super) fn reference(line: &[u8]) -> Error {

@@ -50,7 +50,7 @@ fn a_pack_without_bands() {
 #[case::an_end_without_a_pack("0008NAK\n0000", "no objects")]
 #[case::cuts_where_none_were_asked_for("0000", "no objects")]
 #[case::a_refusal("0020ERR upload-pack: not our ref", "remote error: upload-pack: not our ref")]
-#[case::a_refusal_in_a_band("0009\u{3}die\n", "remote error: die")]
+#[case::a_refusal_in_a_band("000a\u{3}die.\0", "unexpected error: die.")]
 #[case::another_word("000abonjour", "unexpected: 'bonjou'")]
 #[case::a_cut_at_nothing("0010shallow 1234", "unexpected: 'shallow 1234'")]
 #[case::a_pack_in_a_pack("0009\u{1}PACKPACK", "unexpected")]
