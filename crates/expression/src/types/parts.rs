@@ -52,22 +52,28 @@ pub(super) fn of_call(function: &str, on: Type) -> Option<Type> {
     })
 }
 
-/// Returns true for two plain types of which no value of the one is a value of the other.
+/// Returns true for two types of which no value of the one is a value of the other.
 pub(super) fn differ(one: Type, other: Type) -> bool {
-    is_plain(one) && is_plain(other) && one != other
-}
-
-/// Returns true unless the operator is a comparison of values that cannot be compared. Order, and order alone, is known between
-/// numbers of different types.
-pub(super) fn compares(operator: &str, one: Type, other: Type) -> bool {
-    let is_number = |part| matches!(part, Type::Int | Type::Uint | Type::Double);
-    match operator {
-        "_==_" | "_!=_" => !differ(one, other),
-        "_<_" | "_<=_" | "_>_" | "_>=_" => !differ(one, other) || (is_number(one) && is_number(other)),
-        _ => true,
+    let is_known = |part| !matches!(part, Type::Dyn | Type::Null);
+    match (one, other) {
+        (Type::List(one), Type::List(other)) | (Type::Optional(one), Type::Optional(other)) => {
+            differ(*one, *other)
+        }
+        _ => is_known(one) && is_known(other) && one != other,
     }
 }
 
-fn is_plain(part: Type) -> bool {
-    matches!(part, Type::Bool | Type::String | Type::Int | Type::Uint | Type::Double | Type::Bytes)
+/// Returns true unless the operator is a comparison of values that cannot be compared. Order, and order alone, is known between
+/// numbers of different types, and not known at all of values that have parts.
+pub(super) fn compares(operator: &str, one: Type, other: Type) -> bool {
+    let is_number = |part| matches!(part, Type::Int | Type::Uint | Type::Double);
+    let has_parts = |part| matches!(part, Type::List(_) | Type::Optional(_) | Type::Map);
+    match operator {
+        "_==_" | "_!=_" => !differ(one, other),
+        "_<_" | "_<=_" | "_>_" | "_>=_" => {
+            let is_ordered = !differ(one, other) || (is_number(one) && is_number(other));
+            is_ordered && !has_parts(one) && !has_parts(other)
+        }
+        _ => true,
+    }
 }

@@ -11,6 +11,22 @@ use crate::{Expression, Type};
 #[case("1 < 'a'", 3, "found no matching overload for '_<_' applied to '(int, string)'")]
 #[case("1 == 1.0", 3, "found no matching overload for '_==_' applied to '(int, double)'")]
 #[case("size(req.l) == 'a'", 13, "found no matching overload for '_==_' applied to '(int, string)'")]
+#[case(
+    "'a/b'.split('/').last() == 'b'",
+    25,
+    "found no matching overload for '_==_' applied to '(optional_type(string), string)'"
+)]
+#[case(
+    "optional.of('a') == optional.of(1)",
+    18,
+    "found no matching overload for '_==_' applied to '(optional_type(string), optional_type(int))'"
+)]
+#[case("'a' != [1]", 5, "found no matching overload for '_!=_' applied to '(string, list(int))'")]
+#[case("[1] == ['a']", 5, "found no matching overload for '_==_' applied to '(list(int), list(string))'")]
+#[case("[1] < [2]", 5, "found no matching overload for '_<_' applied to '(list(int), list(int))'")]
+#[case("req == 'a'", 5, "found no matching overload for '_==_' applied to '(map(string, dyn), string)'")]
+#[case("[1, [2]] == req.l", 5, "expected type 'int' but found 'list(int)'")]
+#[case("[[1], ['a']] == req.l", 7, "expected type 'list(int)' but found 'list(string)'")]
 #[case("[1, 'a'] == req.l", 5, "expected type 'int' but found 'string'")]
 #[case("{'a': 1, 'b': 'x'} == req.m", 15, "expected type 'int' but found 'string'")]
 #[case("{'a': 1, 2: 1} == req.m", 10, "expected type 'string' but found 'int'")]
