@@ -14,8 +14,8 @@ use super::{Event, Peer};
 use crate::grpc::EventsPeer;
 use crate::metrics::{Lost, Route, RouteMetrics};
 
-/// Events on their way: the notification service has an event on its disk before it answers, and several share one write there.
-/// As many as reconcilers of Flux's that each wait for their own.
+/// Events on their way. The notification service answers once an event is on its disk, and puts those that come together there at once;
+/// few enough that few run out of tries when it goes away.
 const IN_FLIGHT: usize = 8;
 
 /// One try may take this long (OBS-12).
