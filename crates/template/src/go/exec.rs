@@ -138,7 +138,7 @@ impl<'t> Run<'t> {
 
     fn range(&mut self, dot: &Value, branch: &Branch) -> Result<Flow, TemplateError> {
         let mark = self.variables.len();
-        // Where there is nothing to loop over, its variables are the whole value.
+        // The variables of a loop over nothing are the whole value.
         let value = self.pipe(dot, &branch.pipe)?;
         let entries: Vec<(Value, Value)> = match &value {
             Value::List(list) => (0..).map(Value::Int).zip(list.items.iter().cloned()).collect(),
