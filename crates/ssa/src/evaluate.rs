@@ -152,17 +152,21 @@ impl Applier<'_> {
         let tried = self.dry_run(&target, manifest).await;
         let is_kept = Mark::SsaIfNotPresent.on_desired(&owner.group, manifest);
         let has_ignored = |tried: &DynamicObject| !self.settings.ignored.of(tried).is_empty();
-        match (tried, trust) {
-            (Ok(tried), Trust::Untouched { version }) if !is_kept && !is_migrated && !has_ignored(&tried) => {
-                Ok(Step::WriteOver { version })
+        match tried {
+            Ok(tried) => {
+                // The version of this moment: a controller may have written a status that no watch has told of yet.
+                let Some(version) = tried.metadata.resource_version.clone() else { return Ok(created()) };
+                let is_untouched = matches!(trust, Trust::Untouched { .. });
+                if is_untouched && !is_kept && !is_migrated && !has_ignored(&tried) {
+                    return Ok(Step::WriteOver { version });
+                }
+                match self.compare(&target, manifest, &tried, desired).await? {
+                    // The managers are other ones, and so the object is.
+                    Step::Leave(Action::Unchanged) if is_migrated => Ok(configured()),
+                    step => Ok(step),
+                }
             }
-            (Ok(tried), _) if tried.metadata.resource_version.is_none() => Ok(created()),
-            (Ok(tried), _) => match self.compare(&target, manifest, &tried, desired).await? {
-                // The managers are other ones, and so the object is.
-                Step::Leave(Action::Unchanged) if is_migrated => Ok(configured()),
-                step => Ok(step),
-            },
-            (Err(error), _) => self.refused(&target, manifest, &error).await,
+            Err(error) => self.refused(&target, manifest, &error).await,
         }
     }
 

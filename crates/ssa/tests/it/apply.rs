@@ -1,3 +1,4 @@
+use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 use weir_kstatus::Status;
 use weir_ssa::{Notice, Settings};
@@ -150,6 +151,27 @@ async fn churn_of_status_is_no_drift() {
     });
     assert_eq!(health.await.unwrap(), "Deployment is available. Replicas: 0");
     assert_eq!(world.apply(&[world.deployment("web", "web")]).await.unwrap().changed_lines(), "");
+}
+
+/// Another account applies everything anew, and changes nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_write_of_others_that_no_watch_has_told_of_is_not_called_ours() {
+    let mut world = World::new().await;
+    let manifests = [world.cm("a", "1"), world.deployment("web", "web")];
+    let changes = world.apply(&manifests).await.unwrap();
+    let api = world.api("apps/v1", "Deployment").await;
+    weir_testkit::wait_for(&api, "web", "the controller has seen it", PATIENCE, |found| {
+        found.is_some_and(|found| found.data["status"]["observedGeneration"] == 1)
+    })
+    .await
+    .unwrap();
+    world.proved(&changes).await;
+    world.before_trial_of_deployment(async move {
+        let note = Patch::Merge(json!({"metadata": {"annotations": {"example.com/note": "1"}}}));
+        api.patch("web", &PatchParams::default(), &note).await.unwrap();
+    });
+    world.session = world.session.acting_as(Some("other"));
+    assert_eq!(world.apply(&manifests).await.unwrap().changed_lines(), "");
 }
 
 #[tokio::test(flavor = "multi_thread")]

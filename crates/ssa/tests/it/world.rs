@@ -70,6 +70,15 @@ impl World {
         *self.interruption.lock() = Some((is_meant, action.boxed()));
     }
 
+    /// Does something just before the next dry run of a Deployment reaches the server.
+    pub(crate) fn before_trial_of_deployment(&self, action: impl Future<Output = ()> + Send + 'static) {
+        let is_meant: IsMeant = |request| {
+            let is_trial = request.uri().query().is_some_and(|query| query.contains("dryRun"));
+            is_trial && request.uri().path().contains("/deployments/")
+        };
+        *self.interruption.lock() = Some((is_meant, action.boxed()));
+    }
+
     pub(crate) fn owner(&self) -> Owner {
         Owner {
             group: "kustomize.toolkit.fluxcd.io".into(),

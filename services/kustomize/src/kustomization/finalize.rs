@@ -130,7 +130,9 @@ fn deleted(pruned: &Pruned, entries: &[Entry]) -> Vec<Entry> {
 }
 
 fn orphaned(kustomization: &Kustomization, entries: &[Entry]) -> EventDraft {
-    let subjects: Vec<String> = entries.iter().map(|entry| entry.id.subject()).collect();
+    let mut ids: Vec<_> = entries.iter().map(|entry| &entry.id).collect();
+    ids.sort_by(|a, b| weir_ssa::by_apply_order(a, b));
+    let subjects: Vec<String> = ids.into_iter().map(|id| id.subject()).collect();
     let message = format!("unable to prune objects: \n{}", subjects.join("\n"));
     event(kustomization, EventDraft::error, &message)
 }
@@ -163,6 +165,20 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    /// What a prune could not delete stands behind the rest of the inventory.
+    #[test]
+    fn objects_that_are_left_behind_are_named_in_the_order_of_the_apply() {
+        let kustomization: Kustomization = serde_json::from_value(json!({
+            "apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": "Kustomization", "metadata": {"name": "app"},
+            "spec": {"interval": "1m", "prune": true, "sourceRef": {"kind": "GitRepository", "name": "app"}},
+        }))
+        .unwrap();
+        let ids = ["n_web_apps_Deployment", "n_a__ConfigMap", "_n__Namespace"];
+        let entries = ids.map(|id| Entry { id: id.parse().unwrap(), version: "v1".into() });
+        let message = orphaned(&kustomization, &entries).message;
+        assert_eq!(message, "unable to prune objects: \nNamespace/n\nConfigMap/n/a\nDeployment/n/web");
+    }
 
     #[test]
     fn events_of_a_deletion_tell_what_was_applied() {
