@@ -327,11 +327,11 @@ fn watch_error(kind: &'static Kind, selection: &Selection, error: watcher::Error
 
 /// The one thing that is bad about a list request is its label selector (CLI-GET04).
 fn selector_error(kind: &'static Kind, selection: &Selection, error: kube::Error) -> Error {
-    match error {
-        kube::Error::Api(status) if status.code == 400 && selection.labels.is_some() => {
-            Error::LabelSelector(status.message.clone())
+    match (error, &selection.labels) {
+        (kube::Error::Api(status), Some(selector)) if status.code == 400 => {
+            Error::LabelSelector { selector: selector.clone(), reason: status.message.clone() }
         }
-        other => Error::api(kind, other),
+        (other, _) => Error::api(kind, other),
     }
 }
 

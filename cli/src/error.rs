@@ -15,7 +15,7 @@ pub(crate) enum Error {
     #[error("kubernetes configuration load failed: {0}")]
     KubeConfig(String),
     /// A file that a flag names cannot be opened and read as text, in Flux's words.
-    #[error("open {path}: {}", opening(cause))]
+    #[error("{} {path}: {}", if cause.kind() == ErrorKind::IsADirectory { "read" } else { "open" }, opening(cause))]
     Open {
         /// The file.
         path: String,
@@ -88,8 +88,13 @@ pub(crate) enum Error {
     #[error("expected status selector in type=status or type!=status format, but found: {0}")]
     StatusSelector(String),
     /// `-l` is not a selector (CLI-GET04).
-    #[error("unable to parse label selector: {0}")]
-    LabelSelector(String),
+    #[error("unable to parse label selector: couldn't parse the selector string \"{selector}\": {reason}")]
+    LabelSelector {
+        /// The value of the flag.
+        selector: String,
+        /// Answer of the API server.
+        reason: String,
+    },
     /// `--watch` on several kinds (CLI-GET05).
     #[error("expected a single resource type, but found all")]
     WatchAll,

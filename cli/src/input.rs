@@ -13,11 +13,18 @@ const MAX_FILE: u64 = 4 * 1024 * 1024;
 
 /// Reads a file of text that a flag names.
 pub(crate) fn text(path: impl AsRef<Path>) -> Result<String, Error> {
-    let path = path.as_ref();
-    let failed = |cause| Error::Open { path: path.display().to_string(), cause };
-    let read = bytes(path, MAX_FILE).map_err(failed)?;
     let no_text = || io::Error::new(io::ErrorKind::InvalidData, "stream did not contain valid UTF-8");
-    String::from_utf8(read).map_err(|_| failed(no_text()))
+    String::from_utf8(content(&path)?).map_err(|_| unreadable(path.as_ref(), no_text()))
+}
+
+/// Reads a file that a flag names, and leaves its encoding to the caller.
+pub(crate) fn content(path: impl AsRef<Path>) -> Result<Vec<u8>, Error> {
+    let path = path.as_ref();
+    bytes(path, MAX_FILE).map_err(|cause| unreadable(path, cause))
+}
+
+fn unreadable(path: &Path, cause: io::Error) -> Error {
+    Error::Open { path: path.display().to_string(), cause }
 }
 
 /// As [`text`], with `failing` in front of the reason.

@@ -4,7 +4,7 @@ mod owner;
 mod report;
 
 use clap::Args;
-use futures::future::try_join_all;
+use futures::future::join_all;
 use kube::ResourceExt;
 use kube::api::{Api, DynamicObject};
 
@@ -84,14 +84,39 @@ impl Trace {
 
     async fn by_resource(&self, cluster: &Cluster) -> Result<Vec<(String, DynamicObject)>, Error> {
         let wanted = pairs(&self.objects)?;
-        let discovery = &Discovery::ask(cluster).await?;
-        let reads = wanted.into_iter().map(|(word, name)| async move {
-            let resource = discovery.resource(word)?;
-            // Flux puts this letter before the message.
-            let object = get(cluster, &resource, name).await.map_err(|error| error.prefixed("x"))?;
-            Ok::<_, Error>((resource.api.kind, object))
+        let discovery = Discovery::ask(cluster).await?;
+        let resources = wanted.into_iter().map(|(word, name)| Ok((discovery.resource(word)?, name)));
+        let resources = resources.collect::<Result<Vec<_>, Error>>()?;
+        let reads = resources.into_iter().map(|(resource, name)| async move {
+            get(cluster, &resource, name).await.map(|object| (resource.api.kind, object))
         });
-        try_join_all(reads).await
+        let (mut found, mut failures) = (Vec::new(), Vec::new());
+        for read in join_all(reads).await {
+            match read {
+                Ok(object) => found.push(object),
+                Err(error) => failures.push(error),
+            }
+        }
+        match failures.pop() {
+            None => Ok(found),
+            // Flux puts this letter before the message.
+            Some(only) if failures.is_empty() => Err(only.prefixed("x")),
+            Some(last) => Err(together(&failures, &last).prefixed("x")),
+        }
+    }
+}
+
+/// Returns several failures as one, each text once, as Go does.
+fn together(failures: &[Error], last: &Error) -> Error {
+    let mut texts: Vec<String> = Vec::new();
+    for text in failures.iter().chain([last]).map(Error::to_string) {
+        if !texts.contains(&text) {
+            texts.push(text);
+        }
+    }
+    match texts.as_slice() {
+        [text] => Error::Api(text.clone()),
+        _ => Error::Api(format!("[{}]", texts.join(", "))),
     }
 }
 

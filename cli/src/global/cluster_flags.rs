@@ -256,6 +256,7 @@ impl ClusterFlags {
     fn change(&self, config: &mut Config) {
         self.override_connection(config);
         self.override_identity(config);
+        read_token_of_lines(config);
     }
 
     fn override_connection(&self, config: &mut Config) {
@@ -337,6 +338,21 @@ pub(crate) fn bearer_token(config: &Config) -> Result<SecretString, Error> {
     read_token(Path::new(file))
 }
 
+/// Takes the token out of a file with a line end, as an editor or `echo` leaves it. The client sends files as they are, and
+/// reads others again, so that only those are replaced.
+fn read_token_of_lines(config: &mut Config) {
+    let auth = &mut config.auth_info;
+    let has_token = auth.token.as_ref().is_some_and(|token| !token.expose_secret().is_empty());
+    let Some(path) = auth.token_file.as_deref().filter(|_| !has_token) else { return };
+    let Ok(content) = crate::input::bytes(Path::new(path), MAX_FILE) else { return };
+    if content.trim_ascii() != content
+        && let Ok(token) = read_token(Path::new(path))
+    {
+        auth.token = Some(token);
+        auth.token_file = None;
+    }
+}
+
 fn read_token(path: &Path) -> Result<SecretString, Error> {
     let failed = |cause| Error::File { path: path.display().to_string(), cause };
     let bytes = crate::input::bytes(path, MAX_FILE).map_err(failed)?;
@@ -378,6 +394,29 @@ current-context: x
         let files = ["--certificate-authority=", "--client-certificate=", "--client-key="];
         assert_eq!(config(&files), config(&[]));
         assert_eq!(config(&["--token=other"]).0.as_deref(), Some("other"));
+    }
+
+    #[test]
+    fn the_line_end_of_a_token_file_is_not_sent() {
+        let token = tempfile::NamedTempFile::new().unwrap();
+        let file = format!(
+            "clusters: [{{name: c, cluster: {{server: 'http://127.0.0.1:9'}}}}]
+users: [{{name: u, user: {{tokenFile: '{}'}}}}]
+contexts: [{{name: x, context: {{cluster: c, user: u}}}}]
+current-context: x
+",
+            token.path().display()
+        );
+        let file = Kubeconfig::from_yaml(&file).unwrap();
+        let auth = || {
+            let flags = <Flags as clap::Parser>::parse_from(["weir"]).access;
+            let auth = flags.config(Some(&file)).unwrap().auth_info;
+            (auth.token.map(|token| token.expose_secret().to_owned()), auth.token_file.is_some())
+        };
+        for (content, expected) in [("abc\r\n", (Some("abc"), false)), ("abc", (None, true))] {
+            std::fs::write(token.path(), content).unwrap();
+            assert_eq!(auth(), (expected.0.map(str::to_owned), expected.1));
+        }
     }
 
     #[test]

@@ -27,7 +27,8 @@ impl Wishes {
             && !name.is_empty()
             && !is_dns_label(name)
         {
-            progress::warning(&format!("ignoring invalid {variable}: \"{name}\""));
+            // As in Flux, with a second blank.
+            progress::warning(&format!(" ignoring invalid {variable}: \"{name}\""));
         }
     }
 }

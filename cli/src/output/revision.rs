@@ -21,8 +21,10 @@ pub(crate) fn shorten(text: &str) -> Cow<'_, str> {
     static HASH: LazyLock<Option<Regex>> =
         LazyLock::new(|| Regex::new(r"(?-u:\b)[a-f0-9]{40,128}(?-u:\b)").ok());
     let Some(hash) = HASH.as_ref() else { return Cow::Borrowed(text) };
-    hash.replace_all(text, |found: &regex::Captures<'_>| {
-        found.get(0).and_then(|found| found.as_str().get(..SHORT)).unwrap_or_default().to_owned()
+    // As in Flux, a hash that stands somewhere as a word is cut everywhere.
+    hash.find_iter(text).fold(Cow::Borrowed(text), |shown, found| match found.as_str().get(..SHORT) {
+        Some(short) => Cow::Owned(shown.replace(found.as_str(), short)),
+        None => shown,
     })
 }
 
@@ -37,6 +39,10 @@ mod tests {
     #[case("main/696f056df216eea4f9401adbee0ff744d4df390f", "main/696f056d")]
     #[case("from 696f056df216eea4f9401adbee0ff744d4df390f to 1.0.0", "from 696f056d to 1.0.0")]
     #[case("版本696f056df216eea4f9401adbee0ff744d4df390f已应用", "版本696f056d已应用")]
+    #[case(
+        "sha-696f056df216eea4f9401adbee0ff744d4df390f_dev of 696f056df216eea4f9401adbee0ff744d4df390f",
+        "sha-696f056d_dev of 696f056d"
+    )]
     #[case("696f056", "696f056")]
     #[case("x696f056df216eea4f9401adbee0ff744d4df390f", "x696f056df216eea4f9401adbee0ff744d4df390f")]
     #[case("", "")]

@@ -46,6 +46,9 @@ pub(crate) fn files() -> Folder {
     ] {
         folder.write(name, content).unwrap();
     }
+    // As `>` writes it in a PowerShell of Windows.
+    let utf16 = "\u{feff}a: 1\r\nb: é\r\n".encode_utf16().flat_map(u16::to_le_bytes);
+    std::fs::write(folder.path().join("values-16.yaml"), utf16.collect::<Vec<_>>()).unwrap();
     folder
 }
 

@@ -21,7 +21,7 @@ async fn variables_of_our_own_win() {
     let bad = Weir::default().with_env("WEIR_SYSTEM_NAMESPACE", "No Label");
     let transcript = bad.transcript(&[line]).await;
     assert!(
-        transcript.contains("2> ⚠️ ignoring invalid WEIR_SYSTEM_NAMESPACE: \"No Label\"\n"),
+        transcript.contains("2> ⚠️  ignoring invalid WEIR_SYSTEM_NAMESPACE: \"No Label\"\n"),
         "{transcript}"
     );
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::world::{SHA, World, artifact, condition, ready, with};
 
-const COMMANDS: [&str; 19] = [
+const COMMANDS: [&str; 20] = [
     "trace configmap podinfo",
     "trace cm/podinfo service/podinfo",
     "trace ConfigMaps podinfo other",
@@ -20,6 +20,7 @@ const COMMANDS: [&str; 19] = [
     "trace cm other",
     "trace cm lost",
     "trace cm nowhere",
+    "trace cm other nowhere elsewhere",
     "trace nothing x",
     "trace",
     "trace cm",

@@ -7,7 +7,7 @@ use kube::ResourceExt;
 use kube::api::{Api, DynamicObject};
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use weir_yaml::{Limits, Source, parse_first_document};
+use weir_yaml::{Limits, Source, YamlError, parse_first_document};
 
 use crate::cluster::Cluster;
 use crate::error::Error;
@@ -96,11 +96,11 @@ impl Reference {
 
 fn parse(text: &str) -> Result<Value, String> {
     let limits = Limits::default();
-    let source =
-        Source::read("values", text.as_bytes().to_vec(), &limits).map_err(|error| error.to_string())?;
-    let document = parse_first_document(&source, &limits).map_err(|error| error.to_string())?;
+    let refused = |error: YamlError| format!("error converting YAML to JSON: {error}");
+    let source = Source::read("values", text.as_bytes().to_vec(), &limits).map_err(refused)?;
+    let document = parse_first_document(&source, &limits).map_err(refused)?;
     let values = document.map(|document| document.to_json_of_yaml11()).transpose();
-    match values.map_err(|error| error.to_string())? {
+    match values.map_err(refused)? {
         None | Some(Value::Null) => Ok(Value::Object(Map::new())),
         Some(values @ Value::Object(_)) => Ok(values),
         Some(_) => Err("the values are no mapping".to_owned()),
@@ -119,5 +119,21 @@ fn merge(below: &mut Value, above: Value) {
             }
         }
         (below, above) => *below = above,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[rstest::rstest]
+    #[case("a: [", Some("error converting YAML to JSON: yaml: "))]
+    #[case("- a", Some("the values are no mapping"))]
+    #[case("a: 1", None)]
+    #[case("", None)]
+    fn text_that_is_no_values_is_refused_with_the_reason(#[case] text: &str, #[case] reason: Option<&str>) {
+        let refused = parse(text).err();
+        assert_eq!(refused.is_some(), reason.is_some());
+        assert!(refused.unwrap_or_default().starts_with(reason.unwrap_or_default()));
     }
 }

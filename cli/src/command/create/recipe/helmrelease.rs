@@ -139,9 +139,11 @@ fn values_from(text: &str) -> Result<Value, Error> {
 
 fn read_values(file: &str) -> Result<Map<String, Value>, Error> {
     let failed = |step: &str, reason: String| Error::Flags(format!("{step} from {file} failed: {reason}"));
-    let text = crate::input::text(file).map_err(|error| failed("reading values", error.to_string()))?;
+    let content = crate::input::content(file).map_err(|error| failed("reading values", error.to_string()))?;
     let refused = |error: YamlError| failed("converting values to JSON", error.to_string());
-    let document = parse_first_document(&Source::file(file, text), &Limits::default()).map_err(refused)?;
+    let limits = Limits::default();
+    let source = Source::read(file, content, &limits).map_err(refused)?;
+    let document = parse_first_document(&source, &limits).map_err(refused)?;
     let Some(document) = document else { return Ok(Map::new()) };
     match document.to_json_of_yaml11().map_err(refused)? {
         Value::Object(values) => Ok(values),
