@@ -68,7 +68,7 @@ struct Record {
     settled: Option<Settled>,
     seen: Option<Seen>,
     /// The last state of an object that a watch has seen go.
-    gone: Option<Precise>,
+    gone: Option<Box<Precise>>,
     touched: Instant,
 }
 
@@ -268,7 +268,7 @@ impl Ledger {
         let Some(record) = state.objects.get_mut(id) else { return };
         let is_missed = record.settled.is_some_and(|settled| !settled.ends_by_itself);
         let has_drifted = record.seen.take().is_some() && is_missed;
-        record.gone = last.and_then(Precise::of);
+        record.gone = last.and_then(Precise::of).map(Box::new);
         record.touched = Instant::now();
         let owner = Arc::clone(&record.owner);
         let is_waiting = state.waiting.contains(&owner);
@@ -280,10 +280,9 @@ impl Ledger {
     pub(crate) fn listed(&self, kind: &GroupKind, depth: Depth, present: &HashSet<ObjectId>, began: Instant) {
         let mut state = self.state.lock();
         state.watched.insert(kind.clone(), depth);
-        let gone = state.objects.iter().filter(|(id, record)| {
-            id.group == kind.group && id.kind == kind.kind && record.touched < began && !present.contains(*id)
-        });
-        let gone: Vec<ObjectId> = gone.map(|(id, _)| id.clone()).collect();
+        let is_gone = |id: &ObjectId, record: &Record| record.touched < began && !present.contains(id);
+        let gone = state.objects.of_kind(kind).filter(|(id, record)| is_gone(id, record));
+        let gone: Vec<ObjectId> = gone.map(|(id, _)| id).collect();
         drop(state);
         gone.iter().for_each(|id| self.lost(id, None));
     }
