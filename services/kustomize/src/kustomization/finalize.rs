@@ -166,7 +166,7 @@ mod tests {
 
     use super::*;
 
-    /// What a prune could not delete stands behind the rest of the inventory.
+    /// Objects that a prune could not delete stand behind the rest of the inventory.
     #[test]
     fn objects_that_are_left_behind_are_named_in_the_order_of_the_apply() {
         let kustomization: Kustomization = serde_json::from_value(json!({
