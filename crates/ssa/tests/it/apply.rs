@@ -157,18 +157,13 @@ async fn churn_of_status_is_no_drift() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_write_of_others_that_no_watch_has_told_of_is_not_called_ours() {
     let mut world = World::new().await;
-    let manifests = [world.cm("a", "1"), world.deployment("web", "web")];
+    let manifests = [world.cm("a", "1"), world.cm("b", "1")];
     let changes = world.apply(&manifests).await.unwrap();
-    let api = world.api("apps/v1", "Deployment").await;
-    weir_testkit::wait_for(&api, "web", "the controller has seen it", PATIENCE, |found| {
-        found.is_some_and(|found| found.data["status"]["observedGeneration"] == 1)
-    })
-    .await
-    .unwrap();
+    let api = world.api("v1", "ConfigMap").await;
     world.proved(&changes).await;
-    world.before_trial_of_deployment(async move {
+    world.before_trial_of_a(async move {
         let note = Patch::Merge(json!({"metadata": {"annotations": {"example.com/note": "1"}}}));
-        api.patch("web", &PatchParams::default(), &note).await.unwrap();
+        api.patch("a", &PatchParams::default(), &note).await.unwrap();
     });
     world.session = world.session.acting_as(Some("other"));
     assert_eq!(world.apply(&manifests).await.unwrap().changed_lines(), "");

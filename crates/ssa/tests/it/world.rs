@@ -70,11 +70,11 @@ impl World {
         *self.interruption.lock() = Some((is_meant, action.boxed()));
     }
 
-    /// Does something just before the next dry run of a Deployment reaches the server.
-    pub(crate) fn before_trial_of_deployment(&self, action: impl Future<Output = ()> + Send + 'static) {
+    /// Does something just before the next dry run of the ConfigMap `a` reaches the server.
+    pub(crate) fn before_trial_of_a(&self, action: impl Future<Output = ()> + Send + 'static) {
         let is_meant: IsMeant = |request| {
             let is_trial = request.uri().query().is_some_and(|query| query.contains("dryRun"));
-            is_trial && request.uri().path().contains("/deployments/")
+            is_trial && request.uri().path().ends_with("/configmaps/a")
         };
         *self.interruption.lock() = Some((is_meant, action.boxed()));
     }
