@@ -117,6 +117,9 @@ impl KustomizationReconciler {
         let corrected = rivals::contested(&changes).filter(|_| attempt.is_correction);
         let fight = self.memory.corrected(&run.key, corrected);
         attempt.warnings = rivals::warnings(&changes, fight.as_ref());
+        attempt
+            .warnings
+            .retain(|warning| !warning.is_of_owners() || self.memory.is_news(&run.key, &warning.message));
         self.prune(observed, &session, &changes, attempt).await?;
         killpoint::hit("after-inventory");
         health::refuse_malformed(kustomization)?;

@@ -110,6 +110,8 @@ pub(crate) struct Unit {
     /// Runs in a row that failed and may succeed in a moment.
     pub(crate) tries_in_vain: u32,
     corrections: Option<Corrections>,
+    /// The last warning about objects that were taken over.
+    taken_over: Option<String>,
 }
 
 /// Corrections of drift, none of them long after another.
@@ -217,6 +219,18 @@ impl Memory {
             corrections.pause = (corrections.pause * 2).min(PACE.1);
         }
         corrections.due - now
+    }
+
+    /// Remembers a warning about objects that were taken over from others, and returns true unless it is the last one again: two
+    /// Kustomizations that apply one object take it from each other at each interval (KS-TEN-6).
+    pub(crate) fn is_news(&self, key: &ObjectKey, warning: &str) -> bool {
+        let mut units = self.0.lock();
+        let unit = units.entry(key.clone()).or_default();
+        let is_news = unit.taken_over.as_deref() != Some(warning);
+        if is_news {
+            unit.taken_over = Some(warning.to_owned());
+        }
+        is_news
     }
 
     /// Counts a correction of objects that others had changed, and returns those that they keep changing.

@@ -19,6 +19,13 @@ pub(crate) struct Warning {
     pub(crate) message: String,
 }
 
+impl Warning {
+    /// Returns true for a warning about objects that belonged to another Kustomization.
+    pub(super) fn is_of_owners(&self) -> bool {
+        self.reason == OWNER_CHANGED
+    }
+}
+
 /// The objects in which an apply has set fields back that other field managers had changed.
 pub(super) fn contested(changes: &ChangeSet) -> impl Iterator<Item = &ObjectId> {
     changes.0.iter().filter(|change| !change.rivals.managers.is_empty()).map(|change| &change.id)

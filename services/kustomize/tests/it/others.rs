@@ -1,5 +1,6 @@
 //! Others that change what a Kustomization applies.
 
+use kube::ResourceExt;
 use kube::api::{Patch, PatchParams};
 use serde_json::json;
 
@@ -44,6 +45,27 @@ async fn taking_an_object_from_another_kustomization_is_told() {
     let event = world.event("second", "OwnerChanged").await;
     let ns = &world.ns;
     assert!(event.ends_with(&format!("ConfigMap/{ns}/a of Kustomization/{ns}/first")), "{event}");
+}
+
+/// KS-TEN-6. Events that are told again become the newest ones.
+#[tokio::test(flavor = "multi_thread")]
+async fn kustomizations_that_take_an_object_from_each_other_again_and_again_tell_it_once() {
+    let world = World::new().await;
+    world.source("src", 1, &[("a.yaml", &cm("a", "1"))]).await;
+    for (name, other) in [("first", "second"), ("second", "first"), ("first", "second"), ("second", "first")]
+    {
+        world.kustomization(other, json!({"suspend": true})).await;
+        world.requested(other).await;
+        world.kustomization(name, json!({"suspend": false})).await;
+        world.requested(name).await;
+        let taken = world.config_map("a").await.unwrap();
+        assert_eq!(taken.labels()["kustomize.toolkit.fluxcd.io/name"], name);
+    }
+    world.source("src", 2, &[("a.yaml", &cm("a", "1")), ("b.yaml", &cm("b", "1"))]).await;
+    world.event("second", "/b created").await;
+    let events = world.events("second").await;
+    let place = |words: &str| events.iter().position(|event| event.contains(words));
+    assert!(place("OwnerChanged") < place("/a configured"), "{events:?}");
 }
 
 /// Another controller that keeps writing is answered more and more slowly, and named.
