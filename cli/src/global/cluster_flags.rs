@@ -345,10 +345,9 @@ fn read_token_of_lines(config: &mut Config) {
     let has_token = auth.token.as_ref().is_some_and(|token| !token.expose_secret().is_empty());
     let Some(path) = auth.token_file.as_deref().filter(|_| !has_token) else { return };
     let Ok(content) = crate::input::bytes(Path::new(path), MAX_FILE) else { return };
-    if content.trim_ascii() != content
-        && let Ok(token) = read_token(Path::new(path))
-    {
-        auth.token = Some(token);
+    let Ok(text) = std::str::from_utf8(&content) else { return };
+    if text.trim() != text {
+        auth.token = Some(SecretString::from(text.trim()));
         auth.token_file = None;
     }
 }

@@ -149,24 +149,22 @@ impl Applier<'_> {
         let id = manifest.id().clone();
         let target = Target { client: &self.session.client, mapping, id: &id };
         let is_migrated = self.settings.migrates_versions && self.migrate(&target, manifest).await?;
-        let tried = self.dry_run(&target, manifest).await;
+        let tried = match self.dry_run(&target, manifest).await {
+            Ok(tried) => tried,
+            Err(error) => return self.refused(&target, manifest, &error).await,
+        };
         let is_kept = Mark::SsaIfNotPresent.on_desired(&owner.group, manifest);
-        let has_ignored = |tried: &DynamicObject| !self.settings.ignored.of(tried).is_empty();
-        match tried {
-            Ok(tried) => {
-                // The version of this moment: a controller may have written a status that no watch has told of yet.
-                let Some(version) = tried.metadata.resource_version.clone() else { return Ok(created()) };
-                let is_untouched = matches!(trust, Trust::Untouched { .. });
-                if is_untouched && !is_kept && !is_migrated && !has_ignored(&tried) {
-                    return Ok(Step::WriteOver { version });
-                }
-                match self.compare(&target, manifest, &tried, desired).await? {
-                    // The managers are other ones, and so the object is.
-                    Step::Leave(Action::Unchanged) if is_migrated => Ok(configured()),
-                    step => Ok(step),
-                }
-            }
-            Err(error) => self.refused(&target, manifest, &error).await,
+        let has_ignored = !self.settings.ignored.of(&tried).is_empty();
+        // The version of this moment: a controller may have written a status that no watch has told of yet.
+        let Some(version) = tried.metadata.resource_version.clone() else { return Ok(created()) };
+        let is_untouched = matches!(trust, Trust::Untouched { .. });
+        if is_untouched && !is_kept && !is_migrated && !has_ignored {
+            return Ok(Step::WriteOver { version });
+        }
+        match self.compare(&target, manifest, &tried, desired).await? {
+            // The managers are other ones, and so the object is.
+            Step::Leave(Action::Unchanged) if is_migrated => Ok(configured()),
+            step => Ok(step),
         }
     }
 

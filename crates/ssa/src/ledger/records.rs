@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::Record;
 use crate::{GroupKind, ObjectId, Owner};
 
-/// An object as an inventory writes it: a third of the memory that an [`ObjectId`] takes with the four texts in it.
+/// An object as an inventory writes it: one text takes less memory than the four of an [`ObjectId`].
 type Key = Arc<str>;
 
 /// Records by object. An owner finds its own without a look at those of all others. In boxes: half of a map's places are
