@@ -3,10 +3,12 @@
 .DEFAULT_GOAL := help
 services := source kustomize image-reflector image-automation notification
 target := $(or $(CARGO_TARGET_DIR),target)
-# The C library inside: one file that runs on any Linux (docs/adr/0021). Only the link needs the flags, not the libraries.
-static := -C target-feature=+crt-static -C relocation-model=static
-# Names of functions have their types, so that cli/build-order.ld says exactly which lie together (docs/adr/0012).
-release bench bench-build bench-cli bench-images bench-source images: export RUSTFLAGS := $(RUSTFLAGS) -C symbol-mangling-version=v0
+# Optimised programs lie at a fixed address, and all their code is compiled for that (docs/adr/0005). Only where the target is named do the flags
+# not hold for what the compiler loads itself. Names of functions have their types, so that cli/build-order.ld says exactly which lie together (docs/adr/0012).
+host = $(shell rustc --print host-tuple)
+optimised := release bench bench-build bench-cli bench-images bench-source images
+$(optimised): export CARGO_BUILD_TARGET = $(host)
+$(optimised): export RUSTFLAGS := $(RUSTFLAGS) -C symbol-mangling-version=v0 -C relocation-model=static
 # How no sentence of a comment or document begins.
 opening := (What|Whether|Why|That|Who)
 .PHONY: help tools build release dist control-plane test test-flux demo bench bench-build bench-cli bench-images bench-source compare images cluster e2e e2e-long lint
@@ -21,7 +23,8 @@ build: ## Build everything, unoptimised.
 	cargo build --bins
 
 release: ## Put the optimised programs into target/release/: weir, and links to it with the services' names (docs/adr/0021).
-	cargo rustc --release -p weir-cli --bin weir -- $(static)
+	cargo rustc --release -p weir-cli --bin weir -- -C target-feature=+crt-static
+	@mkdir -p $(target)/release && ln -f $(target)/$(host)/release/weir $(target)/release/weir
 	@for service in $(services); do ln -sf weir $(target)/release/$$service-controller; done
 
 dist: images ## Write what a release publishes into target/dist (docs/release.md).
