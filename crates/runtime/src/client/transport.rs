@@ -1,7 +1,6 @@
 //! The lowest part of every client of a Kubernetes API server: connections, TLS, credentials. It is put together from the layers of
-//! kube's own, without tracing, because kube has no setting for one option of the sockets.
-//! Each request in flight has a connection of HTTP/1.1: one of HTTP/2 for all took no less memory, and more work on both sides
-//! (docs/benchmarks-log.md, 2026-11-30).
+//! kube's own, without tracing, because kube has no setting for one option of the sockets. Each request in flight has a connection of
+//! HTTP/1.1: one of HTTP/2 for all but watches took no less memory, and more work on both sides (docs/benchmarks-log.md, 2026-11-30).
 
 use http::Response;
 use http_body_util::BodyExt;
