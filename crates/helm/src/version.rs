@@ -147,9 +147,7 @@ pub fn with_metadata(version: &str, metadata: &str) -> Result<String, VersionMet
     if !metadata.split('.').all(is_identifier) {
         return Err(VersionMetadataError::Metadata { metadata: metadata.to_owned() });
     }
-    let Version { major, minor, patch, pre } = parsed;
-    let hyphen = if pre.is_empty() { "" } else { "-" };
-    Ok(format!("{major}.{minor}.{patch}{hyphen}{pre}+{metadata}"))
+    Ok(format!("{}+{metadata}", *parsed))
 }
 
 /// Returns true when a chart's version is in the range that a dependency asks for.

@@ -8,7 +8,7 @@ mod constraint;
 mod version;
 
 pub use constraint::{Constraint, MAX_CONSTRAINT_GROUPS, MAX_CONSTRAINT_LEN};
-pub use version::{MAX_VERSION_LEN, Prerelease, Version};
+pub use version::{MAX_VERSION_LEN, Version};
 
 /// Errors in reading a version or a range. The texts are Masterminds' and appear in conditions.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

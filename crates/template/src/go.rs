@@ -4,7 +4,6 @@ mod change;
 mod exec;
 mod function;
 mod lex;
-pub(crate) mod limit;
 mod node;
 mod parse;
 mod print;
@@ -13,12 +12,8 @@ mod value;
 use std::collections::BTreeMap;
 
 pub(crate) use self::value::{Struct, Value};
-use self::{
-    exec::Run,
-    limit::{MAX_SOURCE, MAX_TIME},
-    node::List,
-    parse::Parser,
-};
+use self::{exec::Run, node::List, parse::Parser};
+use crate::limit::{MAX_SOURCE, MAX_TIME};
 
 /// A template that parsed: all its functions are known and all its variables declared.
 #[derive(Debug)]

@@ -1,19 +1,23 @@
-//! Commit messages from Go templates, as Flux's `spec.git.commit.messageTemplate` has them.
+//! Commit messages from templates: Go's, as Flux's `spec.git.commit.messageTemplate` has them, and Handlebars.
 //!
 //! ```text
-//! template text -> lex -> parse (functions known, variables declared) -> run over MessageData -> message
+//! template text -> engine -> Go:         lex -> parse (functions known, variables declared) -> run over structs ─┐
+//!                         └> Handlebars: nesting checked -> parse -> run over JSON ─────────────────────────────> message
 //! ```
 //!
-//! The engine is Weir's own: the messages need struct values with printed forms, maps with objects as keys and
+//! The engine of Go templates is Weir's own: the messages need struct values with printed forms, maps with objects as keys and
 //! Go's refusals in Go's words, none of which a value model of JSON can give. Invariants: a template can read
 //! nothing but its data (no environment, files, network, time or randomness), and changes nothing but dictionaries
 //! of its own; source, output, steps and sizes are capped, so that every template ends; maps are walked in sorted
 //! order.
-//!
-//! It does not do Handlebars messages (TP-2): see `docs/gaps.md`.
 
 mod go;
+mod handlebars;
+mod limit;
 mod message;
+mod text;
 
-pub use go::limit::{MAX_OUTPUT, MAX_SOURCE, MAX_STEPS};
-pub use message::{DEFAULT_MESSAGE, Message, MessageData, MessageError};
+pub use go::TemplateError;
+pub use handlebars::HandlebarsError;
+pub use limit::{MAX_OUTPUT, MAX_SOURCE, MAX_STEPS};
+pub use message::{DEFAULT_MESSAGE, Engine, Message, MessageData, MessageError, UnknownEngine};

@@ -18,6 +18,7 @@ use weir_runtime::condition::Writer;
 use weir_runtime::{Cache, Cause, Failure, ObjectKey, Outcome, Reconciler, Run};
 
 use self::decide::Work;
+pub(crate) use self::decide::engine_of;
 use crate::metrics::AutomationMetrics;
 use crate::resolution::Resolutions;
 

@@ -16,7 +16,7 @@ use weir_runtime::{
 use crate::{
     args::{self, Args},
     git_source,
-    image_update_automation::{self, Automation, Settings},
+    image_update_automation::{self, Automation, Settings, engine_of},
     metrics::AutomationMetrics,
     resolution::{self, Resolutions},
     rpc,
@@ -66,6 +66,7 @@ pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
     let wake = resolution::waker(by_namespace, queue.clone());
     wake_for_policies(&policies, wake.clone(), resolutions.clone());
     wake_for_repositories(&repositories, &automations, &queue);
+    wake_for_engines(&automations, &queue);
     if !args.image_reflector_grpc_addr.is_empty() {
         let follower = resolutions.follow(&args.image_reflector_grpc_addr, service.env(), wake)?;
         service.spawn(follower);
@@ -125,6 +126,17 @@ fn wake_for_repositories(
         let mut concerned = by_repository.naming(&ObjectKey::of(&**new));
         concerned.retain(|automation| is_changed || change.old.is_none() && has_failed(automation));
         queue.wake(concerned, Cause::Config);
+    });
+}
+
+/// Another language of the message's template is looked at now, as a changed spec is: the automation may be Stalled for the last one.
+fn wake_for_engines(automations: &Cache<ImageUpdateAutomation>, queue: &Queue) {
+    let queue = queue.clone();
+    automations.on_change(move |change: &Change<ImageUpdateAutomation>| {
+        let (Some(old), Some(new)) = (&change.old, &change.new) else { return };
+        if engine_of(old) != engine_of(new) {
+            queue.enqueue(ObjectKey::of(&**new), Cause::Spec);
+        }
     });
 }
 

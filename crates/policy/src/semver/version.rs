@@ -1,6 +1,8 @@
 //! Lenient versions with semantic precedence.
 
-use std::{cmp::Ordering, fmt, str::FromStr};
+use std::{ops::Deref, str::FromStr};
+
+use semver::{BuildMetadata, Prerelease};
 
 use super::SemverError;
 
@@ -12,20 +14,7 @@ pub const MAX_VERSION_LEN: usize = 256;
 /// Equality and order are semantic precedence, so `1.0.0+a` and `1.0.0+b` are the same version; callers that
 /// publish a tag keep the text beside it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Version {
-    /// The first number.
-    pub major: u64,
-    /// The second number; 0 when absent.
-    pub minor: u64,
-    /// The third number; 0 when absent.
-    pub patch: u64,
-    /// Part behind the hyphen; empty for a release.
-    pub pre: Prerelease,
-}
-
-/// The dot-separated identifiers after the hyphen; empty means a release, which is above all its pre-releases.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
-pub struct Prerelease(String);
+pub struct Version(semver::Version);
 
 impl Version {
     /// Reads a version leniently: optional `v`, one to three numbers, leading zeros allowed.
@@ -40,16 +29,14 @@ impl Version {
         let (rest, metadata) = split_once_or(rest, '+');
         let (numbers, pre) = split_once_or(rest, '-');
         let numbers: Vec<u64> = numbers.split('.').map(number).collect::<Result<_, _>>()?;
-        if numbers.len() > 3 || !metadata.is_none_or(are_identifiers) {
+        if numbers.len() > 3 {
             return Err(SemverError::InvalidVersion);
         }
+        metadata.map_or(Ok(()), check_identifiers)?;
         let at = |index: usize| numbers.get(index).copied().unwrap_or_default();
-        Ok(Self {
-            major: at(0),
-            minor: at(1),
-            patch: at(2),
-            pre: pre.map_or(Ok(Prerelease::default()), Prerelease::parse)?,
-        })
+        let mut version = semver::Version::new(at(0), at(1), at(2));
+        version.pre = pre.map_or(Ok(Prerelease::EMPTY), prerelease)?;
+        Ok(Self(version))
     }
 
     /// Reads a tag of a repository: as [`Version::parse`], but only texts with two dots or more are versions,
@@ -70,6 +57,14 @@ impl Version {
     }
 }
 
+impl Deref for Version {
+    type Target = semver::Version;
+
+    fn deref(&self) -> &semver::Version {
+        &self.0
+    }
+}
+
 impl FromStr for Version {
     type Err = SemverError;
 
@@ -78,63 +73,16 @@ impl FromStr for Version {
     }
 }
 
-impl Prerelease {
-    /// Reads the text after the hyphen.
-    ///
-    /// # Errors
-    /// [`SemverError::InvalidVersion`] or [`SemverError::SegmentStartsZero`].
-    fn parse(text: &str) -> Result<Self, SemverError> {
-        if !are_identifiers(text) {
-            return Err(SemverError::InvalidVersion);
-        }
-        let is_zero_led = |part: &str| part.len() > 1 && part.starts_with('0') && is_digits(part);
-        if text.split('.').any(is_zero_led) {
-            return Err(SemverError::SegmentStartsZero);
-        }
-        Ok(Self(text.to_owned()))
-    }
-
-    /// Returns true when there is none, which makes the version a release.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
+fn prerelease(text: &str) -> Result<Prerelease, SemverError> {
+    check_identifiers(text)?;
+    Prerelease::new(text).map_err(|_| SemverError::SegmentStartsZero)
 }
 
-impl fmt::Display for Prerelease {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl Ord for Prerelease {
-    fn cmp(&self, other: &Self) -> Ordering {
-        match (self.is_empty(), other.is_empty()) {
-            (true, true) => Ordering::Equal,
-            (true, false) => Ordering::Greater,
-            (false, true) => Ordering::Less,
-            (false, false) => {
-                self.0.split('.').map(Identifier::of).cmp(other.0.split('.').map(Identifier::of))
-            }
-        }
-    }
-}
-
-impl PartialOrd for Prerelease {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-/// Numbers stand below words; a number beyond 64 bits counts as a word, as it does in Masterminds.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-enum Identifier<'a> {
-    Number(u64),
-    Word(&'a str),
-}
-
-impl<'a> Identifier<'a> {
-    fn of(part: &'a str) -> Self {
-        part.parse().map_or(Self::Word(part), Self::Number)
+/// Pre-releases and build metadata are written alike, but that numbers of a pre-release have no zeros in front.
+fn check_identifiers(text: &str) -> Result<(), SemverError> {
+    match BuildMetadata::new(text) {
+        Ok(found) if !found.is_empty() => Ok(()),
+        _ => Err(SemverError::InvalidVersion),
     }
 }
 
@@ -143,17 +91,8 @@ fn split_once_or(text: &str, separator: char) -> (&str, Option<&str>) {
 }
 
 fn number(text: &str) -> Result<u64, SemverError> {
-    if !is_digits(text) {
+    if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err(SemverError::InvalidVersion);
     }
     text.parse().map_err(|_| SemverError::SegmentOutOfRange { segment: text.to_owned() })
-}
-
-fn is_digits(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
-}
-
-fn are_identifiers(text: &str) -> bool {
-    text.split('.')
-        .all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-'))
 }

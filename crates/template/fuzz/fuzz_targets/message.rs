@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
 use weir_setters::{Change, Image, ObjectId, PolicyName, Setters, Update};
-use weir_template::{MAX_OUTPUT, Message, MessageData};
+use weir_template::{Engine, MAX_OUTPUT, Message, MessageData};
 
 static UPDATE: LazyLock<Update> = LazyLock::new(|| {
     let policy = PolicyName { namespace: "flux-system".to_owned(), name: "web".to_owned() };
@@ -37,7 +37,8 @@ static UPDATE: LazyLock<Update> = LazyLock::new(|| {
 });
 
 fuzz_target!(|template: &str| {
-    let Ok(message) = Message::parse(template) else { return };
+    let engine = template.starts_with("{{").then_some(Engine::Handlebars);
+    let Ok(message) = Message::parse(template, engine) else { return };
     let values =
         BTreeMap::from([("cluster".to_owned(), "prod".to_owned()), ("empty".to_owned(), String::new())]);
     let data = MessageData { namespace: "flux-system", name: "apps", update: &UPDATE, values: &values };

@@ -2,10 +2,8 @@
 
 use std::rc::Rc;
 
-use super::{
-    limit::MAX_MADE,
-    value::{Map, Value},
-};
+use super::value::{Map, Value};
+use crate::limit::MAX_MADE;
 
 /// Counts the bytes of new values, and holds the dictionaries that `set` and its like have changed, which it empties in the
 /// end. Only these can hold themselves, or stand in a chain of values that is longer than the cap; emptied one by one, all

@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 use super::{
     Template, TemplateError,
     change::Changes,
-    limit::{MAX_DEPTH, MAX_OUTPUT, MAX_STEPS},
     node::{Branch, Command, List, Node, Operand, OperandKind, Pipe},
     value::Value,
 };
+use crate::limit::{MAX_DEPTH, MAX_OUTPUT, MAX_STEPS};
 
 /// The way on after a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

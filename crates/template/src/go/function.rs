@@ -24,9 +24,9 @@ use sha2::{Digest, Sha256};
 
 use super::{
     change::Changes,
-    limit::MAX_OUTPUT,
     value::{DICTIONARY, ListValue, Map, Value},
 };
+use crate::text::check_length;
 
 /// A function and how many arguments it takes.
 pub(super) struct Function {
@@ -215,10 +215,6 @@ fn strings(value: &Value) -> Result<Vec<String>, CallError> {
         texts.push(text);
     }
     Ok(texts)
-}
-
-pub(super) fn check_length(length: usize) -> Result<(), CallError> {
-    if length > MAX_OUTPUT { failed(format!("string is longer than {MAX_OUTPUT} bytes")) } else { Ok(()) }
 }
 
 /// A value as it is compared: type and printed form. Exact for all that templates can hold.

@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, VecDeque};
 
 use super::{
     lex::{Kind, Lexer, Token},
-    limit::MAX_DEPTH,
     node::{Branch, List, Node, Pipe},
 };
+use crate::limit::MAX_DEPTH;
 
 /// A fault with its line.
 #[derive(Debug)]

@@ -4,10 +4,8 @@ mod format;
 mod number;
 
 pub(super) use self::{format::format, number::float};
-use super::{
-    limit::{MAX_OUTPUT, MAX_VALUE_DEPTH},
-    value::Value,
-};
+use super::value::Value;
+use crate::limit::{MAX_OUTPUT, MAX_VALUE_DEPTH};
 
 /// Prints a value as `%v` does.
 pub(super) fn value(value: &Value) -> Result<String, String> {

@@ -5,7 +5,8 @@ use std::time::Duration;
 use proptest::prelude::*;
 use rstest::rstest;
 
-use super::{Template, Value, exec::Run, limit::MAX_OUTPUT};
+use super::{Template, Value, exec::Run};
+use crate::limit::MAX_OUTPUT;
 
 fn data() -> Value {
     let text = |text: &str| Value::text(text);

@@ -2,10 +2,8 @@
 
 use std::{cell::RefCell, cmp::Ordering, collections::BTreeMap, rc::Rc};
 
-use super::{
-    limit::{MAX_ITEMS, MAX_VALUE_DEPTH},
-    print,
-};
+use super::print;
+use crate::limit::{MAX_ITEMS, MAX_VALUE_DEPTH};
 
 /// A value. Compound values are shared. Only dictionaries change, and those that did are emptied when the run ends
 /// ([`Changes`](super::change::Changes)): one that holds itself does not stay in memory.

@@ -1,34 +1,29 @@
-//! Image references as the older templates see them.
+//! The parts of image references.
 
-use weir_setters::{Image, PolicyName};
-
-use super::namespaced_name;
-use crate::go::{Struct, Value};
+use weir_setters::Image;
 
 /// The registry of names that have none.
 const DEFAULT_REGISTRY: &str = "index.docker.io";
 
-/// Makes an image reference; it prints as it is written into manifests.
-pub(super) fn value(policy: &PolicyName, image: &Image) -> Value {
-    let (registry, repository) = split(&image.name);
-    let (identifier, separator) = image.digest.as_ref().map_or((&image.tag, ':'), |digest| (digest, '@'));
-    let printed = image.to_string();
-    Value::structure(Struct {
-        go_type: "update.ImageRef",
-        fields: vec![
-            ("String", Value::text(&printed)),
-            ("Name", Value::text(format!("{registry}/{repository}{separator}{identifier}"))),
-            ("Registry", Value::text(registry)),
-            ("Repository", Value::text(&repository)),
-            ("Identifier", Value::text(identifier)),
-            ("Policy", namespaced_name(&policy.namespace, &policy.name)),
-        ],
-        printed: Some(printed),
-        methods: Vec::new(),
-    })
+/// An image reference with Docker Hub's defaults (IR-6).
+pub(super) struct Reference<'i> {
+    /// The whole name, with the digest if there is one and the tag otherwise.
+    pub(super) name: String,
+    pub(super) registry: &'i str,
+    pub(super) repository: String,
+    /// The digest if there is one, and the tag otherwise.
+    pub(super) identifier: &'i str,
 }
 
-/// Splits a name into registry and repository, with Docker Hub's defaults (IR-6).
+impl<'i> Reference<'i> {
+    pub(super) fn of(image: &'i Image) -> Self {
+        let (registry, repository) = split(&image.name);
+        let (identifier, separator) = image.digest.as_ref().map_or((&image.tag, ':'), |digest| (digest, '@'));
+        let name = format!("{registry}/{repository}{separator}{identifier}");
+        Self { name, registry, repository, identifier }
+    }
+}
+
 fn split(name: &str) -> (&str, String) {
     match name.split_once('/') {
         Some(("docker.io" | DEFAULT_REGISTRY, rest)) => (DEFAULT_REGISTRY, hub_repository(rest)),

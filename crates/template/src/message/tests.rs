@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use rstest::rstest;
 use weir_setters::{Change, Image, ObjectId, PolicyName, Setters, Update};
 
-use super::{Message, MessageData};
+use super::{Engine, Message, MessageData, UnknownEngine};
 
 fn object(api_version: &str, kind: &str, name: &str) -> ObjectId {
     ObjectId {
@@ -41,10 +41,14 @@ fn update() -> Update {
 }
 
 fn render(template: &str) -> Result<String, String> {
+    render_in(template, None)
+}
+
+fn render_in(template: &str, engine: Option<Engine>) -> Result<String, String> {
     let values = BTreeMap::from([("cluster".to_owned(), "prod".to_owned())]);
     let update = update();
     let data = MessageData { namespace: "flux-system", name: "apps", update: &update, values: &values };
-    let message = Message::parse(template).map_err(|error| error.to_string())?;
+    let message = Message::parse(template, engine).map_err(|error| error.to_string())?;
     message.render(&data).map_err(|error| error.to_string())
 }
 
@@ -64,7 +68,7 @@ fn files_and_objects_are_in_order() {
     let template = "{{ range $f, $os := .Changed.FileChanges }}{{ $f }}:\
                     {{ range $o, $_ := $os }} {{ $o.Kind }}/{{ $o.Name }}{{ end }}\n{{ end }}";
     let data = MessageData { namespace: "shop", name: "apps", update: &update, values: &BTreeMap::new() };
-    let message = Message::parse(template).unwrap().render(&data).unwrap();
+    let message = Message::parse(template, None).unwrap().render(&data).unwrap();
     assert_eq!(message.trim(), "a.yaml: Job/y Pod/x Pod/z\nb.yaml: Job/y Pod/x Pod/z");
 }
 
@@ -188,7 +192,10 @@ fn templates_give_the_known_message(#[case] template: &str, #[case] message: &st
 #[case("{{ nope }}", r#"1: function "nope" not defined"#)]
 #[case("{{ env \"HOME\" }}", r#"1: function "env" not defined"#)]
 #[case("{{ now }}", r#"1: function "now" not defined"#)]
-#[case("{{#each changes}}{{oldValue}}{{/each}}", r##"1: unexpected "#" in command"##)]
+#[case(
+    "{{ automation.name }}",
+    r#"1: function "automation" not defined (a Handlebars template begins with `{{!}}`)"#
+)]
 #[case("{{ end }}", "1: unexpected {{end}}")]
 fn a_template_that_does_not_parse_says_why(#[case] template: &str, #[case] text: &str) {
     let text = format!("unable to create commit message template from spec: template: commit message:{text}");
@@ -229,6 +236,78 @@ fn a_template_that_fails_says_where_and_why(
     assert_eq!(render(template), Err(text));
 }
 
+/// TP-11, TP-13
+#[rstest]
+#[case::changes(
+    "{{! weir }}{{#each changes}}{{oldValue}} -> {{newValue}}\n{{/each}}",
+    "ghcr.io/acme/web:1.0.0 -> ghcr.io/acme/web:1.1.0\n2.0.0 -> 2.1.0\n"
+)]
+#[case::no_comment("{{#each images}}{{ref}}\n{{/each}}", "ghcr.io/acme/web:1.1.0\nacme/api:2.1.0\n")]
+#[case::images(
+    "{{#each images}}{{name}} {{registry}} {{repository}} {{tag}}{{digest}} {{identifier}} {{policy.namespace}}/{{policy.name}};{{/each}}",
+    "ghcr.io/acme/web:1.1.0 ghcr.io acme/web 1.1.0 1.1.0 flux-system/web;\
+     index.docker.io/acme/api:2.1.0 index.docker.io acme/api 2.1.0 2.1.0 flux-system/api;"
+)]
+#[case::files(
+    "{{#each files}}{{path}}:{{#each objects}} {{lower kind}} {{namespace}}/{{name}} {{#each changes}}{{setter}}{{/each}}{{/each}}\n{{/each}}",
+    "apps/web.yaml: deployment shop/web flux-system:web cronjob shop/web-jobs flux-system:web\n\
+     releases/api.yaml: helmrelease shop/api flux-system:api:tag\n"
+)]
+#[case::of_the_page(
+    "{{! weir }}Update images in {{values.cluster}}\n\n{{#each changes}}\n- {{oldValue}} -> {{newValue}}\n{{/each}}\n",
+    "Update images in prod\n\n- ghcr.io/acme/web:1.0.0 -> ghcr.io/acme/web:1.1.0\n- 2.0.0 -> 2.1.0\n"
+)]
+#[case::objects("{{#each objects}}{{apiVersion}} {{/each}}", "apps/v1 batch/v1 helm.toolkit.fluxcd.io/v2 ")]
+#[case::the_rest(
+    "{{! }}{{automation.namespace}}/{{automation.name}} {{values.cluster}}",
+    "flux-system/apps prod"
+)]
+fn handlebars_templates_give_the_known_message(#[case] template: &str, #[case] message: &str) {
+    assert_eq!(render(template).as_deref(), Ok(message));
+}
+
+/// TP-2: the first rule that applies.
+#[rstest]
+#[case::asked_for("{{automation.name}}", Some(Engine::Handlebars), Ok("apps"))]
+#[case::asked_against(
+    "{{! c }}",
+    Some(Engine::Go),
+    Err(
+        "unable to create commit message template from spec: template: commit message:1: unexpected \"!\" in command"
+    )
+)]
+#[case::a_comment_first("\n {{!}}{{len changes}}", None, Ok("\n 2"))]
+#[case::go_first("{{ \"{{#\" }}", None, Ok("{{#"))]
+#[case::text("a } b", Some(Engine::Handlebars), Ok("a } b"))]
+#[case::broken(
+    "{{#each changes}}",
+    None,
+    Err(
+        "unable to create commit message template from spec: template: commit message:1:18: no Handlebars from here on, or a block is not closed"
+    )
+)]
+#[case::failing(
+    "{{#each changes}}{{nope}}{{/each}}",
+    None,
+    Err("failed to run template from spec: template: commit message:1:18: \"nope\" is not in the data")
+)]
+fn the_engine_is_chosen(
+    #[case] template: &str,
+    #[case] engine: Option<Engine>,
+    #[case] expected: Result<&str, &str>,
+) {
+    assert_eq!(render_in(template, engine).as_deref().map_err(String::as_str), expected);
+}
+
+#[rstest]
+#[case("go", Ok(Engine::Go))]
+#[case("handlebars", Ok(Engine::Handlebars))]
+#[case("Go", Err(UnknownEngine))]
+#[case("", Err(UnknownEngine))]
+fn engines_have_names(#[case] name: &str, #[case] expected: Result<Engine, UnknownEngine>) {
+    assert_eq!(name.parse(), expected);
+}
+
 #[test]
 fn digests_show_in_images() {
     let policy = PolicyName { namespace: "ns".into(), name: "app".into() };
@@ -241,6 +320,6 @@ fn digests_show_in_images() {
     let values = BTreeMap::new();
     let data = MessageData { namespace: "ns", name: "x", update: &update, values: &values };
     let template = "{{ range .Updated.Images }}{{ . }} {{ .Name }} {{ .Identifier }}{{ end }}";
-    let message = Message::parse(template).unwrap().render(&data).unwrap();
+    let message = Message::parse(template, None).unwrap().render(&data).unwrap();
     assert_eq!(message, "docker.io/nginx:1.2@sha256:0f index.docker.io/library/nginx@sha256:0f sha256:0f");
 }

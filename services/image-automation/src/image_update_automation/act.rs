@@ -122,7 +122,9 @@ impl Automation {
             Fetched::New(checkout) => checkout,
         };
         // Parsed before it is needed, so that a broken template does not wait for an image to be noticed (TP-4).
-        let template = Message::parse(&work.commit.template).map_err(failure::update_source)?;
+        let (template, engine) = (work.commit.template.clone(), work.commit.engine);
+        let template = blocking(move || Message::parse(&template, engine)).await?;
+        let template = template.map_err(failure::update_source)?;
         let target = self.target(work, &checkout).await?;
         let (tree, base) = (checkout.clone(), target.base);
         let (path, setters) = (work.path.clone(), work.setters.clone());

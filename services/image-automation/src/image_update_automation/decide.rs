@@ -5,12 +5,14 @@ use std::fmt::Display;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use kube::ResourceExt;
 use weir_access::{GitAccess, GitAccessError};
 use weir_api::{GitRepository, ImageUpdateAutomation, condition_type, image::GitSpec, reason};
 use weir_auth::{AppError, GitLoginError};
 use weir_git::ObjectId;
 use weir_runtime::{Failure, Next, ObjectKey, condition};
 use weir_setters::Setters;
+use weir_template::Engine;
 use weir_verify::git::SigningKey;
 
 use super::{
@@ -22,6 +24,9 @@ use crate::{
     git_source::{self, GitPlan, PlanError},
     policy::{self, Selected},
 };
+
+/// The annotation that names the language of the message's template (TP-2).
+const ENGINE: &str = "weir.dev/message-template-engine";
 
 /// The only kind of source.
 const GIT_REPOSITORY: &str = "GitRepository";
@@ -56,6 +61,8 @@ pub(super) struct Commit {
     pub(super) name: String,
     pub(super) email: String,
     pub(super) template: String,
+    /// The language of the template, unless the template is to show it.
+    pub(super) engine: Option<Engine>,
     pub(super) values: BTreeMap<String, String>,
     /// The key that signs, if one does.
     pub(super) signing_key: Option<SigningKey>,
@@ -92,6 +99,7 @@ pub(super) fn decide(observed: &Observed) -> Result<Work, Failure> {
             name: printable(git.commit.author.name.as_deref().unwrap_or_default()),
             email: printable(&git.commit.author.email),
             template: git.commit.message_template.clone().unwrap_or_default(),
+            engine: engine(automation)?,
             values: git.commit.message_template_values.clone(),
             signing_key,
         },
@@ -178,6 +186,18 @@ fn access_failure(error: GitAccessError) -> Failure {
         }
         other => failure::source_manager(other),
     }
+}
+
+/// Returns the name of the language in which the message's template is written, if the automation gives one.
+pub(crate) fn engine_of(automation: &ImageUpdateAutomation) -> Option<&String> {
+    automation.annotations().get(ENGINE)
+}
+
+fn engine(automation: &ImageUpdateAutomation) -> Result<Option<Engine>, Failure> {
+    let Some(name) = engine_of(automation) else { return Ok(None) };
+    name.parse().map(Some).map_err(|error| {
+        Failure::stalled(reasons::INVALID_ENGINE, format!("annotation {ENGINE} {error}, not '{name}'"))
+    })
 }
 
 fn check_strategy(automation: &ImageUpdateAutomation) -> Result<(), Failure> {

@@ -9,6 +9,7 @@ pub(super) mod reason {
     pub(in super::super) const INVALID_SOURCE: &str = "InvalidSourceConfiguration";
     pub(in super::super) const INVALID_SELECTOR: &str = "InvalidPolicySelector";
     pub(in super::super) const INVALID_STRATEGY: &str = "InvalidUpdateStrategy";
+    pub(in super::super) const INVALID_ENGINE: &str = "InvalidTemplateEngine";
     pub(in super::super) const SOURCE_MANAGER: &str = "SourceManagerFailed";
     pub(in super::super) const GIT_OPERATION: &str = "GitOperationFailed";
     pub(in super::super) const UPDATE: &str = "UpdateFailed";

@@ -1,5 +1,6 @@
 //! Commits on the branch that is checked out.
 
+use kube::api::Patch;
 use serde_json::json;
 use weir_testkit::SshGitServer;
 
@@ -135,4 +136,30 @@ async fn a_broken_template_is_told_and_nothing_is_committed() {
     world.automation("app", json!({"commit": {"messageTemplate": "{{ nope }}"}})).await;
     world.until_failed("app", "template: commit message:1: function \"nope\" not defined").await;
     assert_eq!(repo.log("main").unwrap().len(), 1);
+}
+
+/// TP-2, TP-13: a Handlebars template is known by itself; the annotation decides where it does not show.
+#[tokio::test]
+async fn messages_may_be_written_in_handlebars() {
+    let world = World::start().await;
+    let repo = world.app().await;
+    let template = "bump\n\n{{#each changes}}\n- {{oldValue}} -> {{newValue}}\n{{/each}}\n";
+    world.automation("app", json!({"commit": {"messageTemplate": template}})).await;
+    world.until_seen("app", "web", "1.0.0").await;
+    let raw = repo.git(&["cat-file", "commit", "main"]).unwrap();
+    assert!(raw.ends_with("\n\nbump\n\n- old:1 -> r/web:1.0.0\n"), "{raw:?}");
+
+    let api = world.api("ImageUpdateAutomation").await;
+    let engine = |name: &str| {
+        let annotations = json!({"weir.dev/message-template-engine": name});
+        let git = json!({"commit": {"messageTemplate": "{{automation.name}}"}});
+        Patch::Merge(json!({"metadata": {"annotations": annotations}, "spec": {"git": git}}))
+    };
+    api.patch("app", &Default::default(), &engine("mustache")).await.unwrap();
+    world.until_failed("app", "must be 'go' or 'handlebars', not 'mustache'").await;
+    world.select("web", "ghcr.io/acme/web", "1.1.0").await;
+    api.patch("app", &Default::default(), &engine("handlebars")).await.unwrap();
+    world.until_seen("app", "web", "1.1.0").await;
+    let raw = repo.git(&["cat-file", "commit", "main"]).unwrap();
+    assert!(raw.ends_with("\n\napp"), "{raw:?}");
 }

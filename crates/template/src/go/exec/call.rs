@@ -34,7 +34,7 @@ impl Run<'_> {
         self.check_count(command, name, &function, arguments.len())?;
         let result = function.call(&arguments, &mut self.changes).and_then(|result| {
             if let Value::Text(text) = &result {
-                function::check_length(text.len())?;
+                crate::text::check_length(text.len())?;
             }
             self.changes.count(&result)?;
             Ok(result)

@@ -25,9 +25,9 @@ pub(super) fn find(name: &str) -> Option<Function> {
             Ok(bytes) => Ok(Value::text(String::from_utf8_lossy(&bytes))),
             Err(at) => Ok(Value::text(format!("illegal base32 data at input byte {at}"))),
         }),
-        "sha1sum" => Function::exactly(1, |a| Ok(Value::text(hex(&Sha1::digest(text(a, 0)?))))),
-        "sha256sum" => Function::exactly(1, |a| Ok(Value::text(hex(&Sha256::digest(text(a, 0)?))))),
-        "sha512sum" => Function::exactly(1, |a| Ok(Value::text(hex(&Sha512::digest(text(a, 0)?))))),
+        "sha1sum" => Function::exactly(1, |a| Ok(Value::text(hex::encode(Sha1::digest(text(a, 0)?))))),
+        "sha256sum" => Function::exactly(1, |a| Ok(Value::text(hex::encode(Sha256::digest(text(a, 0)?))))),
+        "sha512sum" => Function::exactly(1, |a| Ok(Value::text(hex::encode(Sha512::digest(text(a, 0)?))))),
         "adler32sum" => {
             Function::exactly(1, |a| Ok(Value::text(adler32(text(a, 0)?.as_bytes()).to_string())))
         }
@@ -54,10 +54,6 @@ fn fault(text: &str) -> usize {
         Some(at) if length < at / 4 * 4 + 4 => length,
         Some(at) => at,
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn adler32(bytes: &[u8]) -> u32 {

@@ -1,11 +1,8 @@
 //! JSON as Go writes it: keys of maps sorted, fields of structs in their order.
 
 use super::{CallError, Function, at, failed, text};
-use crate::go::{
-    limit::{MAX_OUTPUT, MAX_VALUE_DEPTH},
-    print,
-    value::Value,
-};
+use crate::go::{print, value::Value};
+use crate::limit::{MAX_OUTPUT, MAX_VALUE_DEPTH};
 
 pub(super) fn find(name: &str) -> Option<Function> {
     match name {

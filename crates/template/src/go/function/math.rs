@@ -1,7 +1,8 @@
 //! Sprig's numbers: whole ones unless the name has another type, wrapping as Go's do.
 
 use super::{CallError, Function, at, failed, int, text};
-use crate::go::{limit::MAX_ITEMS, value::Value};
+use crate::go::value::Value;
+use crate::limit::MAX_ITEMS;
 
 pub(super) fn find(name: &str) -> Option<Function> {
     match name {

@@ -6,8 +6,9 @@ use weir_policy::{
     semver::{Constraint, Version},
 };
 
-use super::{CallError, Function, check_length, failed, int, text, texts};
+use super::{CallError, Function, failed, int, text, texts};
 use crate::go::value::{Struct, Value};
+use crate::text::check_length;
 
 pub(super) fn find(name: &str) -> Option<Function> {
     match name {

@@ -1,8 +1,9 @@
 //! Sprig's functions of strings; the subject comes last (TP-9).
 
 use super::case::{lower, upper};
-use super::{CallError, Function, at, check_length, failed, int, strings, text, texts};
+use super::{CallError, Function, at, failed, int, strings, text, texts};
 use crate::go::value::Value;
+use crate::text::{check_length, replace, truncate};
 
 pub(super) fn find(name: &str) -> Option<Function> {
     shape(name).or_else(|| test(name)).or_else(|| split(name))
@@ -107,30 +108,11 @@ fn ends_word(character: char) -> bool {
     }
 }
 
-/// Counts bytes, from the end when negative.
-fn truncate(count: i64, text: &str) -> String {
-    let length = usize::try_from(count.unsigned_abs()).unwrap_or(usize::MAX);
-    let bytes = text.as_bytes();
-    let kept = if count < 0 {
-        bytes.get(bytes.len().saturating_sub(length)..)
-    } else {
-        bytes.get(..length.min(bytes.len()))
-    };
-    String::from_utf8_lossy(kept.unwrap_or_default()).into_owned()
-}
-
 fn substring(start: i64, end: i64, text: &str) -> String {
     let length = text.len();
     let start = usize::try_from(start).unwrap_or_default().min(length);
     let end = usize::try_from(end).ok().filter(|end| *end <= length).unwrap_or(length).max(start);
     String::from_utf8_lossy(text.as_bytes().get(start..end).unwrap_or_default()).into_owned()
-}
-
-/// Replaces all; the result's length is checked before it is made.
-fn replace(subject: &str, old: &str, new: &str) -> Result<String, CallError> {
-    let count = if old.is_empty() { subject.len() + 1 } else { subject.matches(old).count() };
-    check_length(subject.len().saturating_add(count.saturating_mul(new.len())))?;
-    Ok(subject.replace(old, new))
 }
 
 fn repeat(count: i64, text: &str) -> Result<String, CallError> {

@@ -1,6 +1,6 @@
 //! Bounds of functions that go through whole values.
 
-use crate::go::limit::{MAX_ITEMS, MAX_VALUE_DEPTH};
+use crate::limit::{MAX_ITEMS, MAX_VALUE_DEPTH};
 
 /// Counts what was gone through. Values share their parts and dictionaries may hold themselves, so that the way
 /// through a small value can be long.

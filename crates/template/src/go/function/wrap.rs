@@ -1,7 +1,8 @@
 //! Sprig's functions that break and shorten texts. All count bytes.
 
-use super::{CallError, Function, check_length, int, text};
+use super::{CallError, Function, int, text};
 use crate::go::value::Value;
+use crate::text::check_length;
 
 pub(super) fn find(name: &str) -> Option<Function> {
     match name {

@@ -1,10 +1,8 @@
 //! `printf`.
 
 use super::{number, value as print_value};
-use crate::go::{
-    limit::{MAX_OUTPUT, MAX_WIDTH},
-    value::Value,
-};
+use crate::go::value::Value;
+use crate::limit::{MAX_OUTPUT, MAX_WIDTH};
 
 /// Flags, width and precision of one verb.
 #[derive(Debug, Default)]

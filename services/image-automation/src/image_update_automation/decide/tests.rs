@@ -89,6 +89,11 @@ fn a_new_selection_needs_a_full_run() {
     "source kind 'GitRepository' necessitates field .spec.git: invalid source configuration")]
 #[case(json!({"spec": {"update": null}}), "InvalidUpdateStrategy", "no update strategy")]
 #[case(json!({"spec": {"update": {"strategy": "Magic"}}}), "InvalidUpdateStrategy", "unsupported update strategy: Magic")]
+#[case(
+    json!({"metadata": {"annotations": {"weir.dev/message-template-engine": "Handlebars"}}}),
+    "InvalidTemplateEngine",
+    "annotation weir.dev/message-template-engine must be 'go' or 'handlebars', not 'Handlebars'"
+)]
 fn what_only_a_new_spec_can_mend_stalls(#[case] change: Value, #[case] reason: &str, #[case] message: &str) {
     let failure = decide(&observed(change)).unwrap_err();
     assert_eq!((failure.reason, failure.message.as_str(), failure.is_stalled()), (reason, message, true));
