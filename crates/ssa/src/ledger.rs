@@ -140,9 +140,8 @@ impl Ledger {
         let record = state.objects.get_of(owner, id)?;
         // One that was settled and is no longer seen has gone; of one that never was settled nobody knows yet.
         let Some(seen) = &record.seen else { return record.settled.map(|_| Assessment::not_found()) };
-        // An object can leave InProgress without a metadata change, so a metadata-only watch cannot confirm that
-        // status.
-        let is_open = |found: &Assessment| depth == Depth::Metadata && found.status == Status::InProgress;
+        // An object can become Current without a metadata change, so that a metadata-only watch vouches for nothing else.
+        let is_open = |found: &Assessment| depth == Depth::Metadata && found.status != Status::Current;
         seen.assessment.clone().filter(|found| !is_open(found))
     }
 

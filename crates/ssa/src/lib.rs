@@ -58,7 +58,7 @@ pub use mapper::{Mapper, Mapping, MappingError};
 pub use order::by_apply_order;
 pub use policy::Owner;
 pub use probe::{Judge, Probe, probe, read};
-pub use prune::Pruned;
+pub use prune::{Pruned, Remains};
 pub use rivals::Rivals;
 pub use secret::decoded;
 pub use session::Session;

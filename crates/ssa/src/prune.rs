@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use futures::future::join_all;
 
-use crate::error::{is_outdated, shown};
+use crate::error::{is_forbidden, is_outdated, shown};
 use crate::policy::may_prune;
 use crate::precise::Precise;
 use crate::request::Target;
@@ -23,6 +23,17 @@ enum Judgement {
     Delete(Precise),
     /// Leave it, and call that so.
     Leave(Action),
+}
+
+/// The rest of an object that was deleted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Remains {
+    /// Nothing: neither it nor, maybe, its kind is there.
+    Gone,
+    /// It is there, or the server does not say.
+    Left,
+    /// The session may not see it.
+    Hidden,
 }
 
 /// The result of a prune.
@@ -130,6 +141,18 @@ impl Session {
                 Err(error) if attempts < MAX_JUDGEMENTS && is_outdated(&error) => {}
                 Err(error) => return Err(Error::Delete { id: id.clone(), message: shown(id, &error) }),
             }
+        }
+    }
+
+    /// Returns what is left of an object that was deleted (KS-GC-22).
+    pub async fn remains(&self, entry: &Entry) -> Remains {
+        let Ok(mapping) = self.mapping_of(entry).await else { return Remains::Left };
+        let Some(mapping) = mapping else { return Remains::Gone };
+        let target = Target { client: &self.client, mapping: &mapping, id: &entry.id };
+        match target.metadata().await {
+            Ok(None) => Remains::Gone,
+            Err(error) if is_forbidden(&error) => Remains::Hidden,
+            Ok(Some(_)) | Err(_) => Remains::Left,
         }
     }
 

@@ -206,11 +206,11 @@ fn wake(
     queue: &Queue,
 ) {
     let by_source = own.index(|kustomization| [SourceId::of(kustomization)]);
-    wake_by(&sources.git, &by_source, queue);
-    wake_by(&sources.oci, &by_source, queue);
-    wake_by(&sources.buckets, &by_source, queue);
+    wake_by(&sources.git, &by_source, memory, queue);
+    wake_by(&sources.oci, &by_source, memory, queue);
+    wake_by(&sources.buckets, &by_source, memory, queue);
     if let Some(external) = &sources.external {
-        wake_by(external, &by_source, queue);
+        wake_by(external, &by_source, memory, queue);
     }
     let by_dependency = own.index(|kustomization| dependencies_of(kustomization).collect::<Vec<_>>());
     let (units, to) = (Arc::clone(memory), queue.clone());
@@ -243,10 +243,14 @@ async fn wake_by_configs(
     Ok(())
 }
 
-fn wake_by<S>(sources: &Cache<S>, by_source: &Index<Kustomization, SourceId>, queue: &Queue)
-where
+fn wake_by<S>(
+    sources: &Cache<S>,
+    by_source: &Index<Kustomization, SourceId>,
+    memory: &Arc<Memory>,
+    queue: &Queue,
+) where
     S: SourceObject + kube::Resource<DynamicType = ()>,
 {
-    let (named, to) = (by_source.clone(), queue.clone());
-    sources.on_change(move |change| wake_by_source(change, &named, &to));
+    let (named, units, to) = (by_source.clone(), Arc::clone(memory), queue.clone());
+    sources.on_change(move |change| wake_by_source(change, &named, &units, &to));
 }

@@ -55,6 +55,15 @@ pub enum Error {
     TooLarge,
 }
 
+impl Error {
+    /// A number that differs when the text does.
+    pub(crate) fn fingerprint(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.to_string().hash(&mut hasher);
+        hasher.finish()
+    }
+}
+
 impl Variables {
     /// The value of a variable.
     pub(crate) fn get(&self, name: &str) -> Option<&str> {

@@ -227,7 +227,11 @@ fn progress_is_not_told_from_metadata() {
     ledger.listed(&kind(), Depth::Metadata, &HashSet::new(), Instant::now());
     ledger.settle(&owner("app"), &id(), Some(1), &object("5", "a", json!({"observedGeneration": 0})));
     assert_eq!(ledger.assessment(&owner("app"), &id()), None);
-    ledger.settle(&owner("app"), &id(), Some(1), &object("6", "a", ready()));
+    let failed =
+        json!({"conditions": [{"type": "Stalled", "status": "True", "reason": "x", "message": "y"}]});
+    ledger.settle(&owner("app"), &id(), Some(1), &object("6", "a", failed));
+    assert_eq!(ledger.assessment(&owner("app"), &id()), None, "nor the end of a failure");
+    ledger.settle(&owner("app"), &id(), Some(1), &object("7", "a", ready()));
     assert_eq!(ledger.assessment(&owner("app"), &id()).map(|found| found.status), Some(Status::Current));
 }
 

@@ -193,7 +193,8 @@ impl KustomizationReconciler {
             session.ledger().inspect(|ledger| ledger.forget(&settings.owner));
             self.memory.change(&run.key, Unit::compare_all);
         }
-        let record = Record::new(run, observed.known_inventory());
+        let revision = attempt.revision.clone();
+        let record = Record::new(run, &revision, observed.known_inventory());
         self.doubt(run, observed);
         let applied = session.apply(manifests, &settings, &run.cancel, &record).await;
         attempt.recorded = record.status();

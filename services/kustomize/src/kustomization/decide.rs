@@ -154,9 +154,8 @@ pub(crate) fn continued<'o>(observed: &'o Observed, digest: Option<&str>) -> Opt
 fn undisturbed(observed: &Observed) -> Option<&Arc<Waiting>> {
     let waiting = observed.unit.waiting.as_ref()?;
     let is_quiet = |cause: &Cause| matches!(cause, Cause::Health | Cause::Timer | Cause::Dependency);
-    let may_wait = observed.inputs.is_none()
-        && waiting.inputs.is_of(&observed.kustomization)
-        && waiting.check.has_time();
+    let is_unread = observed.inputs.is_none() || matches!(observed.variables, Some(Err(_)));
+    let may_wait = is_unread && waiting.inputs.is_of(&observed.kustomization) && waiting.check.has_time();
     (may_wait && observed.causes.iter().all(is_quiet)).then_some(waiting)
 }
 

@@ -7,7 +7,7 @@ use futures::{StreamExt, stream};
 use weir_api::Kustomization;
 use weir_api::condition_type::READY;
 use weir_runtime::{EventDraft, Finalized, Run, Severity, condition};
-use weir_ssa::{Entry, Pruned, Session, probe};
+use weir_ssa::{Entry, Pruned, Remains, Session};
 
 use super::decide::conditions;
 use super::health::{AT_ONCE, timeout_of};
@@ -31,6 +31,10 @@ impl KustomizationReconciler {
             Ok(cluster) => cluster,
             Err(TargetError::Asking(pause)) => {
                 return Finalized::Wait { give_up: pause, events: Vec::new() };
+            }
+            // All was deleted: its end is waited for no longer than if it could be seen.
+            Err(TargetError::Failed(_)) if let Some(deletion) = unit.deletion => {
+                return self.go_on(run, deletion, Vec::new());
             }
             Err(TargetError::Failed(error)) => {
                 let message = format!("pruning for deleted resource failed: {error}");
@@ -67,33 +71,50 @@ impl KustomizationReconciler {
         self.await_termination(run, &session, deletion, events).await
     }
 
-    /// KS-GC-22: an object that stays past the timeout does not keep the Kustomization.
     async fn await_termination(
         &self,
         run: &Run<Kustomization>,
         session: &Session,
         deletion: Deletion,
-        mut events: Vec<EventDraft>,
+        events: Vec<EventDraft>,
     ) -> Finalized<Kustomization> {
         let looks = deletion.entries.into_iter().map(|entry| async move {
-            let found = probe(session, &entry.id).await;
-            (found.assessment.status != weir_kstatus::Status::NotFound).then_some(entry)
+            let remains = session.remains(&entry).await;
+            (entry, remains)
         });
-        let found: Vec<_> = stream::iter(looks).buffered(AT_ONCE).collect().await;
-        let left: Vec<Entry> = found.into_iter().flatten().collect();
-        if left.is_empty() {
-            return Finalized::Done { events };
+        let mut found: Vec<_> = stream::iter(looks).buffered(AT_ONCE).collect().await;
+        found.retain(|(_, remains)| *remains != Remains::Gone);
+        let is_hidden = found.iter().any(|(_, remains)| *remains == Remains::Hidden);
+        let entries: Vec<Entry> = found.into_iter().map(|(entry, _)| entry).collect();
+        match entries.len() {
+            0 => Finalized::Done { events },
+            // Nobody will see their end: the account has lost its rights, as when its namespace goes.
+            left if is_hidden => gave_up(run, left, events),
+            _ => self.go_on(run, Deletion { entries, ..deletion }, events),
         }
+    }
+
+    /// KS-GC-22: an object that stays past the timeout does not keep the Kustomization.
+    fn go_on(
+        &self,
+        run: &Run<Kustomization>,
+        deletion: Deletion,
+        events: Vec<EventDraft>,
+    ) -> Finalized<Kustomization> {
         if deletion.started.elapsed() >= timeout_of(&run.object) {
-            let message = "failed to wait for resources termination";
-            tracing::error!(left = left.len(), "{message}");
-            events.push(event(&run.object, EventDraft::error, message));
-            return Finalized::Done { events };
+            return gave_up(run, deletion.entries.len(), events);
         }
-        let deletion = Deletion { entries: left, started: deletion.started };
         self.memory.change(&run.key, |unit| unit.deletion = Some(deletion));
         Finalized::Wait { give_up: PAUSE, events }
     }
+}
+
+/// Ends a wait although objects are left.
+fn gave_up(run: &Run<Kustomization>, left: usize, mut events: Vec<EventDraft>) -> Finalized<Kustomization> {
+    let message = "failed to wait for resources termination";
+    tracing::error!(left, "{message}");
+    events.push(event(&run.object, EventDraft::error, message));
+    Finalized::Done { events }
 }
 
 /// Returns true when the ServiceAccount that would delete is gone from the cluster: its namespace is being deleted, and must not

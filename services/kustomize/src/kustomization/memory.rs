@@ -105,6 +105,9 @@ pub(crate) struct Unit {
     checked: Option<Instant>,
     pub(crate) waiting: Option<Arc<Waiting>>,
     pub(crate) deletion: Option<Deletion>,
+    /// Revision of the source that the last run has seen; empty while a run is about to look. The status tells of it only when that run
+    /// ends, and the source may be back at the revision before until then (KS-REC-4).
+    seen: Option<String>,
     /// The Secret or ConfigMap that has changed last, as `Kind/namespace/name`.
     pub(crate) woken_by: Option<String>,
     /// Runs in a row that failed and may succeed in a moment.
@@ -186,6 +189,21 @@ impl Memory {
 
     pub(crate) fn get(&self, key: &ObjectKey) -> Unit {
         self.0.lock().get(key).map(|unit| (**unit).clone()).unwrap_or_default()
+    }
+
+    /// Remembers that a run is about to look at its source: whatever that tells from now on is news.
+    pub(crate) fn looks(&self, key: &ObjectKey) {
+        self.change(key, |unit| unit.seen = Some(String::new()));
+    }
+
+    /// Remembers the revision that a run has found.
+    pub(crate) fn saw(&self, key: &ObjectKey, revision: &str) {
+        self.change(key, |unit| unit.seen = Some(revision.to_owned()));
+    }
+
+    /// Returns the revision that the last run has seen, if one has looked since the service started.
+    pub(crate) fn seen(&self, key: &ObjectKey) -> Option<String> {
+        self.0.lock().get(key)?.seen.clone()
     }
 
     /// Returns true while a run of the Kustomization waits for health.

@@ -42,7 +42,7 @@ pub(crate) struct Observed {
     pub(crate) variables: Option<Result<Variables, variables::Error>>,
     /// Nothing without `decryption`, or while there is no artifact to decrypt.
     pub(crate) decryption: Option<Result<Decryption, String>>,
-    /// Inputs of the result, once there is an artifact.
+    /// Inputs of the result, once there is an artifact, and keys and cluster are known.
     pub(crate) inputs: Option<Inputs>,
     /// The cluster to apply to.
     pub(crate) target: Result<Cluster, TargetError>,
@@ -93,7 +93,11 @@ impl KustomizationReconciler {
         let kustomization = Arc::clone(kustomization);
         let key = ObjectKey::of(&*kustomization);
         let source_id = SourceId::of(&kustomization);
+        self.memory.looks(&key);
         let source = self.sources.find(&source_id).await;
+        if let Source::Artifact(artifact) = &source {
+            self.memory.saw(&key, &artifact.revision);
+        }
         let dependencies = dependencies_of(&kustomization)
             .map(|key| Dependency { found: self.kustomizations.get(&key), verdict: None, key })
             .collect();
@@ -225,7 +229,8 @@ fn inputs_of(
     let variables = match variables {
         None => 0,
         Some(Ok(variables)) => variables.fingerprint(),
-        Some(Err(_)) => return None,
+        // Objects that opt out are applied all the same (KS-SUB-7).
+        Some(Err(error)) => error.fingerprint(),
     };
     let keys = match decryption {
         None => 0,

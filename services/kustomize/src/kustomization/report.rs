@@ -113,7 +113,7 @@ fn refused(
         }
         Class::Absent => {
             draft.not_ready(failure);
-            draft.outcome(retry).info(failure.message.clone())
+            draft.outcome(retry).info(format!("Source '{}' not found", draft.source()))
         }
         Class::Pending => {
             match attempt {
@@ -246,6 +246,13 @@ impl<'a> Draft<'a> {
     fn outcome(&self, next: Next) -> Outcome<Kustomization> {
         let object = Kustomization { status: Some(self.status.clone()), ..Kustomization::clone(self.object) };
         self.events.iter().cloned().fold(Outcome::new(object, next), Outcome::event)
+    }
+
+    /// The source as the spec refers to it (KS-SRC-4).
+    fn source(&self) -> String {
+        let reference = &self.object.spec.source_ref;
+        let namespace = reference.namespace.iter().map(|namespace| format!("{namespace}/"));
+        format!("{}/{}{}", reference.kind, namespace.collect::<String>(), reference.name)
     }
 
     fn retry_interval(&self) -> Duration {

@@ -27,6 +27,7 @@ pub(crate) type ConfigId = (&'static str, ObjectKey);
 pub(crate) fn wake_by_source<S: SourceObject>(
     change: &Change<S>,
     by_source: &Index<Kustomization, SourceId>,
+    memory: &Memory,
     queue: &Queue,
 ) {
     let artifact = |object: &Option<Arc<S>>| object.as_ref().and_then(|object| object.artifact().cloned());
@@ -36,7 +37,10 @@ pub(crate) fn wake_by_source<S: SourceObject>(
     }
     let id = SourceId { kind: S::KIND.to_owned(), key: ObjectKey::of(&**latest) };
     let mut concerned = by_source.naming(&id);
-    concerned.retain(|kustomization| !has_seen(kustomization, &new));
+    concerned.retain(|kustomization| {
+        let seen = memory.seen(&ObjectKey::of(&**kustomization));
+        !has_seen(kustomization, seen.as_deref(), &new)
+    });
     for kustomization in in_order(&concerned) {
         queue.enqueue(ObjectKey::of(&**kustomization), Cause::Revision);
     }
@@ -80,13 +84,13 @@ pub(crate) fn configs_of(kustomization: &Kustomization) -> Vec<ConfigId> {
     named.map(|(kind, name)| (kind, ObjectKey::new(own, name))).collect()
 }
 
-/// KS-REC-4
-fn has_seen(kustomization: &Kustomization, artifact: &Artifact) -> bool {
+/// KS-REC-4; the memory knows of runs that the status does not tell of yet.
+fn has_seen(kustomization: &Kustomization, seen: Option<&str>, artifact: &Artifact) -> bool {
     let conditions = conditions(kustomization);
     let is_at_it = condition::is_ready(conditions) || condition::is_true(conditions, "Reconciling");
     let attempted =
         kustomization.status.as_ref().and_then(|status| status.last_attempted_revision.as_deref());
-    is_at_it && is_revision(attempted, &artifact.revision)
+    is_at_it && is_revision(seen.or(attempted), &artifact.revision)
 }
 
 /// Somebody has confirmed a prune or changed its limit. No generation counts annotations.
@@ -159,6 +163,26 @@ mod tests {
                 "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}]},
         });
         Arc::new(serde_json::from_value(object).unwrap())
+    }
+
+    /// KS-REC-4, KS-REC-51: a source may go back to the revision of the status while a run works on the one between.
+    #[rstest]
+    #[case::the_same("True", None, "r1", true)]
+    #[case::another("True", None, "r2", false)]
+    #[case::failed("False", None, "r1", false)]
+    #[case::back_during_a_run("True", Some("r2"), "r1", false)]
+    #[case::told_again_during_a_run("True", Some("r2"), "r2", true)]
+    #[case::about_to_look("True", Some(""), "r1", false)]
+    fn a_revision_that_no_run_has_seen_is_news(
+        #[case] ready: &str,
+        #[case] seen: Option<&str>,
+        #[case] revision: &str,
+        #[case] expected: bool,
+    ) {
+        let mut kustomization = Kustomization::clone(&child("r1", ready, GROUP));
+        kustomization.status.as_mut().unwrap().last_attempted_revision = Some("r1".to_owned());
+        let artifact = Artifact { revision: revision.to_owned(), ..Artifact::default() };
+        assert_eq!(has_seen(&kustomization, seen, &artifact), expected);
     }
 
     #[rstest]

@@ -27,21 +27,41 @@ async fn policies_say_what_stays() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn termination_is_waited_for() {
-    let world = World::new().await;
+/// A Kustomization is deleted, and its object stays for its finalizer.
+async fn awaiting_termination(world: &World, spec: Value) {
     let held = cm("a", "1").replace("name: a", "name: a\n  finalizers: [example.com/hold]");
     world.source("src", 1, &[("a.yaml", &held)]).await;
-    world.kustomization("app", json!({"deletionPolicy": "WaitForTermination"})).await;
+    world.kustomization("app", spec).await;
     world.ready("app").await;
-    let api = world.kustomizations().await;
-    api.delete("app", &DeleteParams::default()).await.unwrap();
+    world.kustomizations().await.delete("app", &DeleteParams::default()).await.unwrap();
     let objects = world.api("v1", "ConfigMap").await;
     weir_testkit::wait_for(&objects, "a", "the object is being deleted", PATIENCE, |found| {
         found.is_some_and(|found| found.metadata.deletion_timestamp.is_some())
     })
     .await
     .unwrap();
+}
+
+/// Somebody who may do everything in the namespace of the test.
+async fn tenant(world: &World) {
+    let everything = vec![
+        serde_json::from_value(json!({"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]})).unwrap(),
+    ];
+    world.plane().service_account(&world.ns, "tenant", &everything).await.unwrap();
+}
+
+/// Deletes all objects of a kind in the namespace of the test.
+async fn delete_all(world: &World, api_version: &str, kind: &str) {
+    let api = world.api(api_version, kind).await;
+    api.delete_collection(&DeleteParams::default(), &kube::api::ListParams::default()).await.unwrap();
+}
+
+/// KS-GC-22
+#[tokio::test(flavor = "multi_thread")]
+async fn termination_is_waited_for() {
+    let world = World::new().await;
+    awaiting_termination(&world, json!({"deletionPolicy": "WaitForTermination"})).await;
+    let (api, objects) = (world.kustomizations().await, world.api("v1", "ConfigMap").await);
     assert!(world.event("app", "deleted").await.ends_with(&format!("ConfigMap/{}/a deleted", world.ns)));
     assert!(api.get_opt("app").await.unwrap().is_some());
     let release = Patch::Merge(json!({"metadata": {"finalizers": null}}));
@@ -49,19 +69,46 @@ async fn termination_is_waited_for() {
     weir_testkit::wait_gone(&api, "app", PATIENCE).await.unwrap();
 }
 
+/// KS-GC-22, KS-GC-26: a namespace that goes takes the account along, and nobody can see any more what is left.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wait_ends_when_the_account_may_no_longer_look() {
+    let world = World::new().await;
+    tenant(&world).await;
+    awaiting_termination(
+        &world,
+        json!({"deletionPolicy": "WaitForTermination", "serviceAccountName": "tenant", "timeout": "1h"}),
+    )
+    .await;
+    delete_all(&world, "rbac.authorization.k8s.io/v1", "RoleBinding").await;
+    weir_testkit::wait_gone(&world.kustomizations().await, "app", PATIENCE).await.unwrap();
+    world.event("app", "failed to wait for resources termination").await;
+}
+
+/// KS-GC-22, KS-GC-27: all was deleted already, so that the wait has its end.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wait_ends_in_time_although_the_kubeconfig_is_gone() {
+    let world = World::new().await;
+    let kubeconfig = std::fs::read_to_string(world.plane().kubeconfig_path()).unwrap();
+    let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "remote"},
+        "stringData": {"value": kubeconfig}});
+    world.plane().apply_yaml(&world.ns, &secret.to_string()).await.unwrap();
+    let remote = json!({"deletionPolicy": "WaitForTermination", "timeout": "10s",
+        "kubeConfig": {"secretRef": {"name": "remote"}}});
+    awaiting_termination(&world, remote).await;
+    delete_all(&world, "v1", "Secret").await;
+    weir_testkit::wait_gone(&world.kustomizations().await, "app", PATIENCE).await.unwrap();
+    world.event("app", "failed to wait for resources termination").await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn objects_of_a_deleted_account_are_orphaned() {
     let world = World::new().await;
-    let everything = vec![
-        serde_json::from_value(json!({"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]})).unwrap(),
-    ];
-    world.plane().service_account(&world.ns, "tenant", &everything).await.unwrap();
+    tenant(&world).await;
     world.source("src", 1, &[("a.yaml", &cm("a", "1"))]).await;
     world.kustomization("app", json!({"serviceAccountName": "tenant"})).await;
     world.ready("app").await;
     for (api_version, kind) in [("rbac.authorization.k8s.io/v1", "RoleBinding"), ("v1", "ServiceAccount")] {
-        let api = world.api(api_version, kind).await;
-        api.delete_collection(&DeleteParams::default(), &kube::api::ListParams::default()).await.unwrap();
+        delete_all(&world, api_version, kind).await;
     }
     let api = world.kustomizations().await;
     api.delete("app", &DeleteParams::default()).await.unwrap();

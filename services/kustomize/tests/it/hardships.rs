@@ -65,6 +65,24 @@ async fn kind_that_disappears_is_told_and_its_objects_count_as_gone() {
     assert_eq!(entries.len(), 1, "{entries:?}");
 }
 
+/// KS-GC-22: nothing is left of an object whose kind is gone.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_object_whose_kind_is_gone_does_not_hold_up_a_deletion() {
+    let world = World::new().await;
+    let group = format!("{}.example.com", world.ns);
+    world.plane().apply_yaml("", &definition(&group)).await.unwrap();
+    world.source("src", 1, &[("gear.yaml", &gear(&group))]).await;
+    world.kustomization("app", json!({"deletionPolicy": "WaitForTermination", "timeout": "1h"})).await;
+    world.ready("app").await;
+    let definitions = world.api("apiextensions.k8s.io/v1", "CustomResourceDefinition").await;
+    definitions.delete(&format!("gears.{group}"), &DeleteParams::default()).await.unwrap();
+    weir_testkit::wait_gone(&definitions, &format!("gears.{group}"), PATIENCE).await.unwrap();
+    let api = world.kustomizations().await;
+    api.delete("app", &DeleteParams::default()).await.unwrap();
+    weir_testkit::wait_gone(&api, "app", PATIENCE).await.unwrap();
+    world.event("app", "deleted").await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn namespace_that_hangs_in_terminating_holds_up_nobody_else() {
     let world = World::new().await;

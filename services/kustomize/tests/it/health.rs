@@ -112,6 +112,22 @@ async fn objects_of_others_can_be_waited_for() {
     world.ready("app").await;
 }
 
+/// KS-REC-58, KS-SUB-7: objects that take no variables are applied although there are none, and their health counts.
+#[tokio::test(flavor = "multi_thread")]
+async fn health_is_checked_although_the_variables_are_missing() {
+    let world = World::new().await;
+    let plain = cm("a", "1")
+        .replace("name: a", "name: a\n  annotations: {kustomize.toolkit.fluxcd.io/substitute: disabled}");
+    world.source("src", 1, &[("a.yaml", &plain)]).await;
+    let check = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "foreign", "namespace": world.ns});
+    let from = json!({"substituteFrom": [{"kind": "ConfigMap", "name": "none"}]});
+    world.kustomization("app", json!({"healthChecks": [check], "postBuild": from})).await;
+    let api = world.kustomizations().await;
+    weir_testkit::wait_condition(&api, "app", "Healthy", "Unknown", None, PATIENCE).await.unwrap();
+    world.plane().apply_yaml(&world.ns, &cm("foreign", "1")).await.unwrap();
+    world.ready("app").await;
+}
+
 /// A status that says for good that a check goes on would be wrong.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_health_check_ends_although_the_kustomization_is_suspended_meanwhile() {

@@ -14,6 +14,8 @@ use crate::kustomization::report::status_of;
 /// The inventory that the status of a Kustomization has while its objects are made.
 pub(super) struct Record<'a> {
     run: &'a Run<Kustomization>,
+    /// The revision that the run applies (KS-REC-51).
+    revision: &'a str,
     /// Objects that may be in the cluster already.
     known: Vec<Entry>,
     newest: Mutex<Arc<Kustomization>>,
@@ -21,8 +23,8 @@ pub(super) struct Record<'a> {
 
 impl<'a> Record<'a> {
     /// Nothing is recorded yet.
-    pub(super) fn new(run: &'a Run<Kustomization>, known: Vec<Entry>) -> Self {
-        Self { run, known, newest: Mutex::new(Arc::clone(&run.object)) }
+    pub(super) fn new(run: &'a Run<Kustomization>, revision: &'a str, known: Vec<Entry>) -> Self {
+        Self { run, revision, known, newest: Mutex::new(Arc::clone(&run.object)) }
     }
 
     /// The status as it is now, if something was recorded.
@@ -42,8 +44,11 @@ impl weir_ssa::Record for Record<'_> {
             return true;
         }
         let entries = inventory::union(inventory::union(named, &self.known), &written);
-        let status =
-            KustomizationStatus { inventory: Some(inventory::to_status(&entries)), ..status_of(&newest) };
+        let status = KustomizationStatus {
+            inventory: Some(inventory::to_status(&entries)),
+            last_attempted_revision: Some(self.revision.to_owned()),
+            ..status_of(&newest)
+        };
         let object = Kustomization { status: Some(status), ..Kustomization::clone(&self.run.object) };
         let Some(recorded) = self.run.record(object).await else { return false };
         *self.newest.lock() = recorded;
