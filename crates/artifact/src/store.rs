@@ -305,10 +305,10 @@ impl Store {
     pub fn link(&self, at: &Location, link: &str, file: &str) -> Result<RelPath, StoreError> {
         let path = at.file(link).map_err(|source| StoreError::Path { source })?;
         let temporary = format!("{path}{PARTIAL_SUFFIX}");
-        let failed = |source| StoreError::Access { action: "failed to update symlink", source };
+        let failed = |action| move |source| StoreError::Access { action, source };
         let _ = self.root.remove_file(&temporary);
-        self.root.symlink(file, &temporary).map_err(failed)?;
-        self.root.rename(&temporary, &self.root, &path).map_err(failed)?;
+        self.root.symlink(file, &temporary).map_err(failed("symlink"))?;
+        self.root.rename(&temporary, &self.root, &path).map_err(failed("rename"))?;
         (self.options.step)("store-linked");
         Ok(path)
     }

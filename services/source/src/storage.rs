@@ -47,6 +47,17 @@ pub(crate) struct NewArtifact {
     pub(crate) link: Option<&'static str>,
 }
 
+/// An artifact that is stored.
+pub(crate) struct Put {
+    /// The artifact to advertise.
+    pub(crate) artifact: Artifact,
+    /// The URL of the link that was asked for. The artifact is as good without it, which not every volume can hold (SRC-STO-3).
+    pub(crate) link: Option<Result<String, StoreError>>,
+}
+
+/// An artifact and its link, which are locked until they are advertised.
+type Written = (Stored, Option<Result<RelPath, StoreError>>, Lock);
+
 impl Storage {
     /// `parallel` blocking operations at a time.
     pub(crate) fn new(store: Store, limits: Limits, parallel: usize) -> Self {
@@ -84,27 +95,25 @@ impl Storage {
         self.blocking(move || look(&store, &at, &artifact)).await.unwrap_or_else(|error| unreadable(&error))
     }
 
-    /// Stores what `fill` writes and returns the artifact to advertise.
+    /// Stores what `fill` writes, and points the link at it if that can be done.
     pub(crate) async fn put(
         &self,
         new: NewArtifact,
         revision: String,
         now: jiff::Timestamp,
         fill: impl FnOnce(&mut dyn Sink) -> io::Result<()> + Send + 'static,
-    ) -> Result<Artifact, StoreError> {
+    ) -> Result<Put, StoreError> {
         let store = self.store.clone();
-        let write = move || -> Result<(Stored, Lock), StoreError> {
+        let write = move || -> Result<Written, StoreError> {
             let lock = store.lock(&new.at, &new.file)?;
             let stored = store.write(&new.at, &new.file, fill)?;
-            if let Some(link) = new.link {
-                store.link(&new.at, link, &new.file)?;
-            }
-            Ok((stored, lock))
+            let link = new.link.map(|link| store.link(&new.at, link, &new.file));
+            Ok((stored, link, lock))
         };
         let written = self.blocking(write).await.map_err(|source| StoreError::Write { source })?;
-        let (stored, _lock) = written?;
+        let (stored, link, _lock) = written?;
         weir_runtime::killpoint::hit("after-store");
-        Ok(Artifact {
+        let artifact = Artifact {
             url: self.store.url(&stored.path),
             path: stored.path.to_string(),
             revision,
@@ -112,7 +121,8 @@ impl Storage {
             last_update_time: Some(condition_time(now)),
             size: i64::try_from(stored.size).ok(),
             metadata: Default::default(),
-        })
+        };
+        Ok(Put { artifact, link: link.map(|link| link.map(|path| self.store.url(&path))) })
     }
 
     /// Removes everything of an object.
@@ -120,11 +130,6 @@ impl Storage {
         let (store, at) = (self.store.clone(), at.clone());
         let removed = self.blocking(move || store.remove_object(&at)).await;
         removed.map_err(|source| StoreError::Access { action: "failed to remove artifacts", source })?
-    }
-
-    /// The URL of a file of an object.
-    pub(crate) fn url(&self, at: &Location, file: &str) -> Option<String> {
-        at.file(file).ok().map(|path| self.store.url(&path))
     }
 
     /// The URL of an advertised path as it is now: the advertised address may have changed (SRC-REC-16).
@@ -199,7 +204,7 @@ pub(crate) mod tests {
         let new = NewArtifact { at: at.clone(), file: "a.tar.gz".to_owned(), link: None };
         let artifact =
             storage.put(new, "r".to_owned(), jiff::Timestamp::UNIX_EPOCH, |out| out.write_all(b"a"));
-        let artifact = artifact.await.unwrap();
+        let artifact = artifact.await.unwrap().artifact;
         assert_eq!(storage.inspect(&at, Some(&artifact)).await, (Found::Whole, 0));
 
         let file = folder.path().join(&artifact.path);
@@ -214,5 +219,29 @@ pub(crate) mod tests {
         std::fs::write(&file, "b").unwrap();
         assert!(matches!(storage.look(&at, &artifact).await, Found::Broken { .. }));
         assert_eq!(storage.look(&at, &artifact).await, Found::Missing);
+    }
+
+    /// SRC-STO-3: the link is best effort.
+    #[tokio::test]
+    async fn an_artifact_is_stored_without_its_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let (storage, at) = (storage(folder.path()), Location::new("Bucket", "ns", "app").unwrap());
+        let put = async |content: &'static [u8]| {
+            let new =
+                NewArtifact { at: at.clone(), file: "a.tar.gz".to_owned(), link: Some("latest.tar.gz") };
+            let fill = |out: &mut dyn Sink| out.write_all(content);
+            storage.put(new, "r".to_owned(), jiff::Timestamp::UNIX_EPOCH, fill).await.unwrap()
+        };
+        let url = put(b"a").await.link.unwrap().unwrap();
+        assert!(url.ends_with("/bucket/ns/app/latest.tar.gz"), "{url}");
+
+        // No link can take the place of a directory.
+        let link = folder.path().join("bucket/ns/app/latest.tar.gz");
+        std::fs::remove_file(&link).unwrap();
+        std::fs::create_dir(&link).unwrap();
+        let Put { artifact, link } = put(b"b").await;
+        let error = link.unwrap().unwrap_err().to_string();
+        assert!(error.starts_with("rename: "), "{error}");
+        assert_eq!(storage.inspect(&at, Some(&artifact)).await, (Found::Whole, 0));
     }
 }

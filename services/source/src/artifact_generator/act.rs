@@ -155,7 +155,7 @@ impl GeneratorReconciler {
         let new = NewArtifact { at, file: file.clone(), link: None };
         let pack = move |out: &mut dyn Sink| pack(&directory, out);
         let stored = self.storage.put(new, String::new(), run.now, pack).await;
-        let mut artifact = stored.map_err(|error| not_built(&error))?;
+        let mut artifact = stored.map_err(|error| not_built(&error))?.artifact;
         describe(&mut artifact, &request, inputs);
         let key = ObjectKey::new(namespace, &name);
         if let Some(known) = self.external.known().get(&key)

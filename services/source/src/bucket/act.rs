@@ -49,7 +49,6 @@ impl BucketReconciler {
             }
             attempt.outdated(NEW_REVISION, &format!("new upstream revision '{digest}'"));
         }
-        let latest = self.storage.url(&at, LATEST);
         let new = NewArtifact { at, file: format!("{}.tar.gz", digest.hex()), link: Some(LATEST) };
         let fill = move |out: &mut dyn Sink| {
             archive::write(&DirectoryTree::open_path(directory.path())?, &|_, _| true, out)
@@ -57,9 +56,7 @@ impl BucketReconciler {
         let stored = attempt.put(&self.storage, new, digest.to_string(), fill).await;
         let artifact = stored.map_err(|error| Failure::storage(&error))?;
         let ignore = attempt.object.spec.ignore.clone();
-        let status = attempt.object.status.get_or_insert_default();
-        status.observed_ignore = ignore;
-        status.url = latest;
+        attempt.object.status.get_or_insert_default().observed_ignore = ignore;
         Ok(Success::new(artifact, message))
     }
 }

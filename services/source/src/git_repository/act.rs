@@ -120,7 +120,7 @@ impl GitReconciler {
     /// Stores the artifact of a tree. Parts that the object's last artifact has too are copied from it.
     async fn store(
         &self,
-        attempt: &Attempt<'_, GitRepository>,
+        attempt: &mut Attempt<'_, GitRepository>,
         revision: &Revision,
         whole: WholeTree,
         checkout: Checkout,

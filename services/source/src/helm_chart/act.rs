@@ -31,16 +31,13 @@ impl HelmChartReconciler {
             (package, _) => {
                 attempt.outdated("NewChart", &message);
                 let at = attempt.object.location().map_err(|error| Failure::storage(&error))?;
-                let link = self.storage.url(&at, LINK);
                 // The names of charts may have slashes, those of files may not.
                 let file = format!("{}-{version}.tgz", name.replace('/', "-"));
                 let new = NewArtifact { at, file, link: Some(LINK) };
                 let package = package.unwrap_or_default();
                 let write = move |out: &mut dyn Sink| out.write_all(&package);
                 let stored = attempt.put(&self.storage, new, version, write).await;
-                let stored = stored.map_err(|error| Failure::storage(&error))?;
-                attempt.object.status.get_or_insert_default().url = link;
-                stored
+                stored.map_err(|error| Failure::storage(&error))?
             }
         };
         let ignores_missing = attempt.object.spec.ignore_missing_values_files;

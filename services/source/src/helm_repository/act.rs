@@ -31,12 +31,10 @@ impl HelmRepositoryReconciler {
             .map_err(|error| index_failure(&error))?;
         attempt.outdated(NEW_REVISION, &format!("new index revision '{revision}'"));
         let at = attempt.object.location().map_err(|error| Failure::storage(&error))?;
-        let link = self.storage.url(&at, LINK);
         let new = NewArtifact { at, file, link: Some(LINK) };
         let copy = move |out: &mut dyn Sink| io::copy(&mut index, out).map(drop);
         let artifact = attempt.put(&self.storage, new, revision.to_string(), copy).await;
         let artifact = artifact.map_err(|error| Failure::storage(&error))?;
-        attempt.object.status.get_or_insert_default().url = link;
         let message = decide::stored_event(&artifact, &attempt.object.spec.url);
         Ok(Success::new(artifact, message))
     }

@@ -36,7 +36,6 @@ impl OciReconciler {
         let layer = decide::layer(&manifest, selector.as_ref())?.clone();
         let content = self.pull(registry, &layer).await?;
         let at = attempt.object.location().map_err(|error| Failure::storage(&error))?;
-        let latest = self.storage.url(&at, LATEST);
         let new = NewArtifact { at, file: format!("{}.tar.gz", target.digest), link: Some(LATEST) };
         let ignore = attempt.object.spec.ignore.clone();
         let mut artifact = self.store(attempt, new, revision, content, operation, ignore).await?;
@@ -45,14 +44,13 @@ impl OciReconciler {
         let status = attempt.object.status.get_or_insert_default();
         status.observed_ignore = spec.ignore.clone();
         status.observed_layer_selector = spec.layer_selector.clone();
-        status.url = latest;
         let message = decide::stored_event(&artifact, &url);
         Ok(Success::new(artifact, message))
     }
 
     async fn store(
         &self,
-        attempt: &Attempt<'_, OciRepository>,
+        attempt: &mut Attempt<'_, OciRepository>,
         new: NewArtifact,
         revision: String,
         mut content: SpooledTempFile,

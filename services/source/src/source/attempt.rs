@@ -12,7 +12,7 @@ use weir_runtime::condition::{self, Status, Writer};
 use weir_runtime::{EventDraft, Finalized, ObjectKey, Outcome, Run};
 
 use super::{Failure, Report, Source, Success, known_artifact, progress, remarks_of_store};
-use crate::storage::{Found, NewArtifact, Storage};
+use crate::storage::{Found, NewArtifact, Put, Storage};
 
 /// A run in progress.
 pub(crate) struct Attempt<'a, S> {
@@ -55,16 +55,30 @@ impl<'a, S: Source> Attempt<'a, S> {
         Arc::clone(&self.storing)
     }
 
-    /// Stores an artifact, see [`Storage::put`].
+    /// Stores an artifact, see [`Storage::put`], and shows where its link is. A link that fails is told of, and costs
+    /// nothing else (SRC-EVT-1).
     pub(crate) async fn put(
-        &self,
+        &mut self,
         storage: &Storage,
         new: NewArtifact,
         revision: String,
         fill: impl FnOnce(&mut dyn Sink) -> io::Result<()> + Send + 'static,
     ) -> Result<Artifact, StoreError> {
         self.storing.store(true, Ordering::Relaxed);
-        storage.put(new, revision, self.run.now, fill).await
+        let Put { artifact, link } = storage.put(new, revision, self.run.now, fill).await?;
+        match link {
+            Some(Ok(url)) => {
+                if let Some(shown) = self.object.status_mut().url {
+                    *shown = Some(url);
+                }
+            }
+            Some(Err(error)) => {
+                let message = format!("failed to update status URL symlink: {error}");
+                self.remark(EventDraft::trace("SymlinkUpdateFailed", message));
+            }
+            None => {}
+        }
+        Ok(artifact)
     }
 
     /// The object's name.

@@ -3,6 +3,7 @@
 
 mod disks;
 mod kills;
+mod links;
 mod pieces;
 mod running_downloads;
 
