@@ -126,6 +126,15 @@ impl Args {
         }
     }
 
+    /// The caps on what is downloaded and unpacked (SRC 14.6). Generators alone download by them, within the time of one of
+    /// their runs.
+    pub(crate) fn limits(&self) -> weir_artifact::Limits {
+        weir_artifact::Limits {
+            timeout: self.generator.reconciliation_timeout.to_std(),
+            ..weir_artifact::Limits::on_disk(self.untar_max_size)
+        }
+    }
+
     /// Refuses to take tokens in plain text over HTTP where gRPC is TLS.
     ///
     /// # Errors
@@ -176,6 +185,15 @@ mod tests {
     fn tokens_are_not_taken_in_plain_text_beside_tls(#[case] flags: &[&str], #[case] is_valid: bool) {
         let args = Args::parse_from(["source-controller"].iter().chain(flags));
         assert_eq!(args.validate().is_ok(), is_valid);
+    }
+
+    /// A large source on a slow way takes as long as a run may.
+    #[rstest]
+    #[case(&[], 10 * 60)]
+    #[case(&["--reconciliation-timeout=1h"], 60 * 60)]
+    fn downloads_of_generators_last_as_long_as_a_run(#[case] flags: &[&str], #[case] seconds: u64) {
+        let args = Args::parse_from(["source-controller"].iter().chain(flags));
+        assert_eq!(args.limits().timeout, std::time::Duration::from_secs(seconds));
     }
 
     #[rstest]

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::net::TcpListener;
 use weir_access::Secrets;
-use weir_artifact::{Algorithm, Limits, PIECE_BYTES, Store, StoreOptions};
+use weir_artifact::{Algorithm, PIECE_BYTES, Store, StoreOptions};
 use weir_http::Clients;
 use weir_oci::Registries;
 use weir_runtime::args::listen_addr;
@@ -99,8 +99,7 @@ fn open_storage(args: &Args) -> Result<Storage, ServiceError> {
     };
     let store = Store::open(&args.storage_path, options).map_err(|error| other(error.to_string()))?;
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
-    let limits = Limits::on_disk(args.untar_max_size);
-    Ok(Storage::new(store, limits, processors * STORAGE_THREADS_PER_PROCESSOR))
+    Ok(Storage::new(store, args.limits(), processors * STORAGE_THREADS_PER_PROCESSOR))
 }
 
 /// Serves artifacts from the moment this replica leads: only the leader's files are current (SRC-STO-14). A replica that
