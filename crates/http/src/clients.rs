@@ -28,6 +28,12 @@ pub enum ClientError {
     /// The certificate authorities are no PEM certificates.
     #[error("failed to parse CA certificate")]
     Ca,
+    /// More certificate authorities than anyone needs. None of them is left out in silence.
+    #[error("failed to parse CA certificate: more than {limit} certificates")]
+    CaTooLarge {
+        /// The cap.
+        limit: usize,
+    },
     /// Certificate and key cannot be used.
     #[error("failed to parse TLS certificate and key: {reason}")]
     Identity {

@@ -124,10 +124,13 @@ fn holds_key(pair: &CertifiedKey) -> bool {
     !key.is_empty() && certificate.windows(key.len()).any(|part| part == key.as_ref())
 }
 
+/// The authorities of a bundle. As in Go, those that cannot be read are passed over, and one at least must be left.
 fn authorities(pem: &[u8]) -> Result<Arc<WebPkiServerVerifier>, ClientError> {
+    let readable = CertificateDer::pem_slice_iter(pem).flatten().take(MAX_CERTIFICATES + 1);
     let mut roots = RootCertStore::empty();
-    for certificate in CertificateDer::pem_slice_iter(pem).take(MAX_CERTIFICATES) {
-        roots.add(certificate.map_err(|_| ClientError::Ca)?).map_err(|_| ClientError::Ca)?;
+    let (taken, passed_over) = roots.add_parsable_certificates(readable);
+    if taken + passed_over > MAX_CERTIFICATES {
+        return Err(ClientError::CaTooLarge { limit: MAX_CERTIFICATES });
     }
     verifier(roots).ok_or(ClientError::Ca)
 }

@@ -113,6 +113,35 @@ fn unusable_certificates(#[case] ca: Option<&str>, #[case] identity: Option<&str
     assert_eq!(Clients::new("test").get(&profile).unwrap_err().to_string(), message);
 }
 
+/// As Go reads a bundle: what cannot be read in it counts for nothing, and the rest is believed.
+#[rstest]
+#[case::no_certificate("CERTIFICATE", "AAAA")]
+#[case::no_base64("CERTIFICATE", "%%%%")]
+#[case::something_else("X509 CRL", "AAAA")]
+#[tokio::test]
+async fn bundles_with_an_odd_block(#[case] label: &str, #[case] block: &str) {
+    let identity = Identity::for_names(&["127.0.0.1"]).unwrap();
+    let server = server(Some(&identity)).await;
+    let odd = format!("-----BEGIN {label}-----\n{block}\n-----END {label}-----\n");
+    let trusting = |ca: String| Profile { ca: Some(ca.into()), ..Profile::default() };
+    let url = format!("https://{}/", server.address());
+    for bundle in [format!("{odd}{}", identity.ca_pem), format!("{}\n{odd}", identity.ca_pem)] {
+        assert_eq!(ask(&trusting(bundle), &url).await.unwrap(), "hello");
+    }
+    let error = Clients::new("test").get(&trusting(odd)).unwrap_err().to_string();
+    assert_eq!(error, "failed to parse CA certificate");
+}
+
+/// An authority that is not read would be missed at some server only.
+#[rstest]
+#[case(1000, None)]
+#[case(1001, Some("failed to parse CA certificate: more than 1000 certificates"))]
+fn bundles_of_many_authorities(#[case] count: usize, #[case] message: Option<&str>) {
+    let ca = format!("{}\n", Identity::for_names(&[]).unwrap().ca_pem).repeat(count);
+    let got = Clients::new("test").get(&Profile { ca: Some(ca.into()), ..Profile::default() });
+    assert_eq!(got.err().map(|error| error.to_string()).as_deref(), message);
+}
+
 #[test]
 fn keys_of_other_certificates() {
     let (one, two) = (Identity::for_names(&[]).unwrap(), Identity::for_names(&[]).unwrap());
