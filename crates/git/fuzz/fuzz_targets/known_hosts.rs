@@ -45,7 +45,7 @@ fuzz_target!(|input: &[u8]| {
             judge(&hosts, host, port, &KEY, &CERTIFIED);
         }
     }
-    let all = KnownHosts::parse(&format!("@cert-authority * {AUTHORITY}")).unwrap();
+    let all = KnownHosts::parse(&format!("@cert-authority [*]:* {AUTHORITY}")).unwrap();
     assert_eq!(all.check_certificate(NAME, port, &CERTIFIED), HostVerdict::Known);
     judge(&all, host, port, &KEY, &CERTIFIED);
 });

@@ -26,27 +26,65 @@ fn verdict(text: &str, host: &str, port: u16) -> HostVerdict {
 #[case::other_port(format!("[example.com]:2222 {KEY}"), HostVerdict::Unknown)]
 #[case::other_key(format!("example.com {OTHER}"), HostVerdict::Mismatch)]
 #[case::revoked(format!("example.com {KEY}\n@revoked * {KEY}"), HostVerdict::Revoked)]
+#[case::revoked_at_another_host(format!("@revoked other.com {KEY}\nexample.com {KEY}"), HostVerdict::Revoked)]
+#[case::revoked_by_a_name_that_is_none(format!("example.com {KEY}\n@revoked [x] {KEY}"), HostVerdict::Revoked)]
+#[case::another_key_is_revoked(format!("example.com {KEY}\n@revoked example.com {OTHER}"), HostVerdict::Known)]
+#[case::with_its_port(format!("[example.com]:22 {KEY}"), HostVerdict::Known)]
+#[case::with_its_port_and_no_brackets(format!("example.com:22 {KEY}"), HostVerdict::Known)]
+#[case::negated_with_its_port(format!("*.com,![example.com]:22 {KEY}"), HostVerdict::Unknown)]
+#[case::negated_at_another_port(format!("*.com,![example.com]:2222 {KEY}"), HostVerdict::Known)]
+#[case::only_negated(format!("!other.com {KEY}"), HostVerdict::Unknown)]
+#[case::empty_names(format!(",example.com, {KEY}"), HostVerdict::Known)]
 #[case::authority_is_no_host_key(format!("@cert-authority example.com {KEY}"), HostVerdict::Unknown)]
 #[case::nothing(String::new(), HostVerdict::Unknown)]
 fn on_the_default_port(#[case] text: String, #[case] expected: HostVerdict) {
     assert_eq!(verdict(&text, "example.com", 22), expected);
 }
 
-#[test]
-fn other_ports_are_written_in_brackets() {
-    assert_eq!(verdict(&format!("[example.com]:2222 {KEY}"), "example.com", 2222), HostVerdict::Known);
-    assert_eq!(verdict(&format!("example.com {KEY}"), "example.com", 2222), HostVerdict::Unknown);
+/// A name is of one port, 22 if it has none, as in Flux.
+#[rstest]
+#[case("[example.com]:2222", HostVerdict::Known)]
+#[case("example.com:2222", HostVerdict::Known)]
+#[case("Example.com:2222", HostVerdict::Known)]
+#[case("[*.com]:2222", HostVerdict::Known)]
+#[case("*.com:2222", HostVerdict::Known)]
+#[case("[example.com]:*", HostVerdict::Known)]
+#[case("[*]:2222,!example.com:2222", HostVerdict::Unknown)]
+#[case("[*]:2222,!example.com", HostVerdict::Known)]
+#[case("example.com", HostVerdict::Unknown)]
+#[case("*", HostVerdict::Unknown)]
+#[case("[example.com]:22", HostVerdict::Unknown)]
+#[case("example.com:", HostVerdict::Unknown)]
+#[case("example.com:02222", HostVerdict::Unknown)]
+fn on_another_port(#[case] names: &str, #[case] expected: HostVerdict) {
+    assert_eq!(verdict(&format!("{names} {KEY}"), "example.com", 2222), expected);
 }
 
-#[test]
-fn hashed_names() {
-    // ssh-keygen -H of "example.com"
+/// Colons are of the address unless brackets are around it.
+#[rstest]
+#[case("::1", 22, HostVerdict::Known)]
+#[case("[::1]:22", 22, HostVerdict::Known)]
+#[case("[::1]:2222", 2222, HostVerdict::Known)]
+#[case("::1", 2222, HostVerdict::Unknown)]
+#[case("::1:2222", 2222, HostVerdict::Unknown)]
+fn addresses(#[case] name: &str, #[case] port: u16, #[case] expected: HostVerdict) {
+    assert_eq!(verdict(&format!("{name} {KEY}"), "::1", port), expected);
+}
+
+/// `ssh-keygen -H` hashes a name as it is written for its port.
+#[rstest]
+#[case("example.com", "example.com", 22, HostVerdict::Known)]
+#[case("example.com", "Example.com", 22, HostVerdict::Known)]
+#[case("example.com", "example.org", 22, HostVerdict::Unknown)]
+#[case("example.com", "example.com", 2222, HostVerdict::Unknown)]
+#[case("[example.com]:2222", "example.com", 2222, HostVerdict::Known)]
+#[case("::1", "::1", 22, HostVerdict::Known)]
+fn hashed_names(#[case] hashed: &str, #[case] host: &str, #[case] port: u16, #[case] expected: HostVerdict) {
     let mut mac = Hmac::<Sha1>::new_from_slice(b"salt").unwrap();
-    mac.update(b"example.com");
+    mac.update(hashed.as_bytes());
     let encode = |bytes: &[u8]| base64::engine::general_purpose::STANDARD.encode(bytes);
     let line = format!("|1|{}|{} {KEY}", encode(b"salt"), encode(&mac.finalize().into_bytes()));
-    assert_eq!(verdict(&line, "example.com", 22), HostVerdict::Known);
-    assert_eq!(verdict(&line, "example.org", 22), HostVerdict::Unknown);
+    assert_eq!(verdict(&line, host, port), expected);
 }
 
 #[rstest]
@@ -56,6 +94,20 @@ fn hashed_names() {
 #[case("@trust example.com ssh-ed25519 AAAA", "knownhosts: line 1: unknown marker")]
 fn malformed(#[case] text: &str, #[case] message: &str) {
     assert_eq!(KnownHosts::parse(text).unwrap_err().to_string(), message);
+}
+
+#[rstest]
+#[case("[example.com]")]
+#[case("[example.com")]
+#[case("[example.com]2222")]
+#[case("[[example.com]]:22")]
+#[case("[example.com]:22:22")]
+#[case("example.com,!")]
+#[case("|2|c2FsdA==|c2FsdA==")]
+#[case("|1|c2FsdA==")]
+fn malformed_names(#[case] names: &str) {
+    let error = KnownHosts::parse(&format!("# hosts\n{names} {KEY}")).unwrap_err();
+    assert_eq!(error.to_string(), "knownhosts: line 2: invalid host pattern");
 }
 
 #[test]
