@@ -1,5 +1,6 @@
 //! The language as messages have it: TP-12, TP-5, and what is refused.
 
+use proptest::prelude::*;
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -107,4 +108,60 @@ fn nesting_is_bounded(#[case] open: &str, #[case] start: &str, #[case] close: &s
     assert_eq!(render(&nested(MAX_DEPTH + 2)), Err(error.clone()));
     assert_eq!(render(&nested(10_000 / (open.len() + close.len()))), Err(error.clone()));
     assert_ne!(render(&nested(MAX_DEPTH - 2)), Err(error));
+}
+
+/// Pieces of templates, of which any sequence must be rendered or refused.
+const PIECES: [&str; 44] = [
+    "{{",
+    "}}",
+    "{{{",
+    "}}}",
+    "{{~",
+    "~}}",
+    "{{#each changes}}",
+    "{{#each changes as |a b|}}",
+    "{{/each}}",
+    "{{else}}",
+    "{{#if ",
+    "{{/if}}",
+    "{{^}}",
+    "{{else if ",
+    "{{#with ",
+    "{{/with}}",
+    "{{{{raw}}}}",
+    "{{{{/raw}}}}",
+    "{{!",
+    "{{!--",
+    "--}}",
+    "\\{{",
+    "{{&",
+    "this",
+    "../",
+    "@index",
+    "@root",
+    ".",
+    "/",
+    "[0]",
+    "(",
+    ")",
+    "lookup ",
+    "lower ",
+    "default ",
+    "changes",
+    "values",
+    "\"x\"",
+    " ",
+    "\n",
+    "=1",
+    "null",
+    "[1,",
+    "é",
+];
+
+proptest! {
+    #[test]
+    fn any_text_is_rendered_or_refused(pieces in prop::collection::vec(prop::sample::select(&PIECES[..]), 0..14)) {
+        let template = pieces.concat();
+        prop_assert_eq!(render(&template), render(&template));
+    }
 }
