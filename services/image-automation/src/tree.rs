@@ -4,10 +4,13 @@ mod links;
 
 use std::collections::BTreeMap;
 
-use weir_git::{Checkout, GitFile, ObjectId, TreeKind};
-use weir_setters::{MAX_FILE_SIZE, Setters, Update, edit, is_candidate};
+use weir_git::{Checkout, GitFile, ObjectId, Reader, TreeKind};
+use weir_setters::{Edited, MAX_FILE_SIZE, Setters, Update, edit, is_candidate};
 
-use self::links::{Files, Outside};
+use self::links::{Files, MAX_TARGET, Outside};
+
+/// Bytes that a file with markers has, whatever else it is (ST-2). Of texts, [`edit`] looks for them.
+const SCREEN: &[u8] = b"\"$imagepolicy\"";
 
 /// New contents of files, and what changed in them.
 #[derive(Debug, Default)]
@@ -16,7 +19,7 @@ pub(crate) struct Edits {
     pub(crate) files: Vec<(String, Vec<u8>)>,
     /// Changes made.
     pub(crate) update: Update,
-    /// Files with markers that could not be edited, and why.
+    /// Files that could not be edited, and why: files with markers, and those that are too large to be searched for any.
     pub(crate) problems: Vec<(String, String)>,
 }
 
@@ -40,35 +43,51 @@ pub(crate) fn apply(
 ) -> Result<Edits, TreeError> {
     let all = checkout.files(commit, "")?;
     let reader = checkout.reader()?;
-    let files = Files::of(&all, |blob| reader.read(blob));
+    let files = Files::of(&all, |link| within(&reader, link, MAX_TARGET).map(Result::ok));
     let base = files.resolve(path, Outside::Confined)?;
     let base = base.ok_or_else(|| TreeError::Missing { path: path.to_owned() })?;
     let mut edits = Edits::default();
     for (path, blob) in candidates(&files, &base)? {
-        let content = reader.read(blob)?;
-        if content.len() > MAX_FILE_SIZE {
-            edits.problems.push((
-                path,
-                format!("file of {} bytes is larger than {MAX_FILE_SIZE} bytes", content.len()),
-            ));
-            continue;
-        }
-        // A file that is not UTF-8 is no YAML.
-        let Ok(text) = std::str::from_utf8(&content) else { continue };
-        match edit(text, setters) {
+        match edited(&reader, blob, setters)? {
             Ok(None) => {}
             Ok(Some(edited)) => {
                 edits.update.record(relative(&base, &path), edited.changes, setters);
                 edits.files.push((path, edited.text.into_bytes()));
             }
-            Err(problem) => edits.problems.push((path, problem.to_string())),
+            Err(problem) => edits.problems.push((path, problem)),
         }
     }
     Ok(edits)
 }
 
+/// A file with its new values, none where it stays as it is, or the reason why it has to.
+fn edited(
+    reader: &Reader,
+    blob: ObjectId,
+    setters: &Setters,
+) -> Result<Result<Option<Edited>, String>, weir_git::Error> {
+    let content = match within(reader, blob, MAX_FILE_SIZE)? {
+        Ok(content) => content,
+        Err(size) => {
+            return Ok(Err(format!("{size} bytes are more than {MAX_FILE_SIZE}, not searched for markers")));
+        }
+    };
+    let is_marked = || content.windows(SCREEN.len()).any(|bytes| bytes == SCREEN);
+    Ok(match std::str::from_utf8(&content) {
+        Ok(text) => edit(text, setters).map_err(|problem| problem.to_string()),
+        Err(error) if is_marked() => Err(error.to_string()),
+        Err(_) => Ok(None),
+    })
+}
+
+/// The content of a blob, or the number of its bytes: of one with more than `most` of them nothing is read.
+fn within(reader: &Reader, blob: ObjectId, most: usize) -> Result<Result<Vec<u8>, u64>, weir_git::Error> {
+    let size = reader.size(blob)?;
+    if size > most as u64 { Ok(Err(size)) } else { reader.read(blob).map(Ok) }
+}
+
 /// The files to look at, by their real path and in its order; links are followed inside the tree (ST-3).
-fn candidates<R: Fn(ObjectId) -> Result<Vec<u8>, weir_git::Error>>(
+fn candidates<R: Fn(ObjectId) -> Result<Option<Vec<u8>>, weir_git::Error>>(
     files: &Files<'_, R>,
     base: &str,
 ) -> Result<BTreeMap<String, ObjectId>, TreeError> {
@@ -100,15 +119,4 @@ fn relative<'p>(base: &str, path: &'p str) -> &'p str {
 }
 
 #[cfg(test)]
-mod tests {
-    use rstest::rstest;
-
-    #[rstest]
-    #[case("", "a/b.yaml", "a/b.yaml")]
-    #[case("a", "a/b.yaml", "b.yaml")]
-    #[case("a/b.yaml", "a/b.yaml", "b.yaml")]
-    #[case::behind_a_link("a", "ab/c.yaml", "ab/c.yaml")]
-    fn results_are_relative(#[case] base: &str, #[case] path: &str, #[case] relative: &str) {
-        assert_eq!(super::relative(base, path), relative);
-    }
-}
+mod tests;

@@ -7,7 +7,7 @@ use weir_git::{Error, GitFile, ObjectId, TreeKind};
 /// Symbolic links followed on the way to one file; kernels follow 40.
 const MAX_LINKS: usize = 8;
 /// Longest target of a symbolic link, in bytes: the longest path that kernels take.
-const MAX_TARGET: usize = 4096;
+pub(super) const MAX_TARGET: usize = 4096;
 /// Longest way through links, in parts of a path, so that a tree of many links with long targets does not hold up a run; kernels take
 /// paths of some 2000 parts, and nobody writes one of 256.
 const MAX_PARTS: usize = 256;
@@ -27,9 +27,9 @@ pub(super) struct Files<'t, R> {
     read: R,
 }
 
-impl<'t, R: Fn(ObjectId) -> Result<Vec<u8>, Error>> Files<'t, R> {
+impl<'t, R: Fn(ObjectId) -> Result<Option<Vec<u8>>, Error>> Files<'t, R> {
     /// The files of `all` that setters may see: nothing that is, or is in, something named `.git` (SEC-4). `read` gives the
-    /// target of a link.
+    /// target of a link, but none that is longer than [`MAX_TARGET`].
     pub(super) fn of(all: &'t [GitFile], read: R) -> Self {
         let is_visible = |path: &str| !path.split('/').any(|part| part.eq_ignore_ascii_case(".git"));
         let visible = all.iter().filter(|file| is_visible(&file.path));
@@ -70,8 +70,8 @@ impl<'t, R: Fn(ObjectId) -> Result<Vec<u8>, Error>> Files<'t, R> {
             let Some(link) = here.filter(|file| file.kind == TreeKind::Symlink) else { continue };
             let target = (self.read)(link.id)?;
             followed += 1;
-            let is_within_caps = followed <= MAX_LINKS && target.len() <= MAX_TARGET;
-            let Some(target) = String::from_utf8(target).ok().filter(|_| is_within_caps) else {
+            let target = target.filter(|_| followed <= MAX_LINKS);
+            let Some(target) = target.and_then(|target| String::from_utf8(target).ok()) else {
                 return Ok(None);
             };
             leave(&mut real);
@@ -135,9 +135,9 @@ mod tests {
         TREE.iter().enumerate().map(file).collect()
     }
 
-    fn target(of: ObjectId) -> Result<Vec<u8>, Error> {
+    fn target(of: ObjectId) -> Result<Option<Vec<u8>>, Error> {
         let found = TREE.iter().enumerate().find(|(number, _)| id(*number) == of);
-        Ok(found.and_then(|(_, (_, target))| *target).unwrap_or_default().into())
+        Ok(found.and_then(|(_, (_, target))| target.map(Into::into)))
     }
 
     /// ST-5.
@@ -171,7 +171,7 @@ mod tests {
         let real = Files::of(&all, target).resolve(&path, Outside::Confined).unwrap();
         assert_eq!(real, is_followed.then_some(path));
         // The parts of a link and of its target count together.
-        let read = |_| Ok(vec!["."; parts - 1].join("/").into_bytes());
+        let read = |_| Ok(Some(vec!["."; parts - 1].join("/").into_bytes()));
         let real = Files::of(&all, read).resolve("current", Outside::Confined).unwrap();
         assert_eq!(real.as_deref(), is_followed.then_some(""));
     }
