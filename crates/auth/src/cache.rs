@@ -17,6 +17,7 @@ use self::metrics::Metrics;
 use crate::credentials::Login;
 use crate::error::LoginError;
 use crate::identity::Caller;
+use crate::operation::Operation;
 
 /// Share of its life after which a login is renewed, in percent.
 const USABLE_PERCENT: u32 = 80;
@@ -90,19 +91,20 @@ impl TokenCache {
     pub(crate) async fn get_or_login(
         &self,
         caller: &Caller<'_>,
+        operation: Operation,
         key: String,
         making: Making<'_>,
     ) -> Result<Arc<Login>, LoginError> {
         if let Some(found) = self.cache.get(&key).await {
             // The cache's clock stands still while a machine sleeps; the issuer's does not.
             if found.expires > SystemTime::now() {
-                self.metrics.hit(caller);
+                self.metrics.hit(caller, operation);
                 return Ok(found);
             }
             self.cache.invalidate(&key).await;
         }
         let made = self.cache.try_get_with(key, async { making.await.map(Arc::new) }).await;
-        self.metrics.miss(caller, made.is_ok(), self.cache.entry_count());
+        self.metrics.miss(caller, operation, made.is_ok(), self.cache.entry_count());
         made.map_err(|error| LoginError::clone(&error))
     }
 }

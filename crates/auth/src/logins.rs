@@ -15,6 +15,7 @@ use crate::credentials::{Credentials, Login, RegistryCredentials};
 use crate::error::LoginError;
 use crate::github::App;
 use crate::identity::{Caller, Identities};
+use crate::operation::Operation;
 use crate::provider::Provider;
 use crate::purpose::Purpose;
 use crate::{aws, azure, gcp};
@@ -55,6 +56,7 @@ pub struct Logins {
     clients: Clients,
     identities: Identities,
     cache: TokenCache,
+    operation: Operation,
     /// Authorities in PEM that are trusted at the clouds' servers beside those of the system.
     authorities: Option<Vec<u8>>,
 }
@@ -90,6 +92,7 @@ impl Logins {
             clients: Clients::new(USER_AGENT),
             identities: Identities { client, workload_identity, default_account },
             cache: TokenCache::new(cache_size, cache_duration),
+            operation: Operation::default(),
             authorities: None,
         }
     }
@@ -112,12 +115,18 @@ impl Logins {
         Ok(Self { identities, ..self.clone() })
     }
 
+    /// The same logins, counted as those of another operation (KS-MET-2).
+    #[must_use]
+    pub fn counted_as(&self, operation: Operation) -> Self {
+        Self { operation, ..self.clone() }
+    }
+
     /// Adds the metrics of the token cache (SRC-MET-1).
     pub fn register(&self, registry: &mut Registry) {
         self.cache.register(registry);
     }
 
-    /// Removes the metrics of an object that is gone.
+    /// Removes the metrics of an object that is gone, of all operations.
     pub fn forget(&self, kind: &'static str, namespace: &str, name: &str) {
         self.cache.forget(kind, namespace, name);
     }
@@ -303,7 +312,8 @@ impl Logins {
         making: Making<'_>,
     ) -> Result<Arc<Login>, LoginError> {
         let limit = caller.timeout;
-        let login = tokio::time::timeout(limit, self.cache.get_or_login(caller, key, making)).await;
+        let login = self.cache.get_or_login(caller, self.operation, key, making);
+        let login = tokio::time::timeout(limit, login).await;
         login.map_err(|_| LoginError::Deadline { limit })?
     }
 }

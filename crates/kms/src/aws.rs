@@ -4,7 +4,7 @@ use aws_sdk_kms::primitives::Blob;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use secrecy::ExposeSecret;
-use weir_auth::Credentials;
+use weir_auth::{Credentials, Operation};
 use zeroize::Zeroizing;
 
 use crate::error::Error;
@@ -32,7 +32,7 @@ pub(crate) async fn decrypt(
 
 /// The keys of the Secret, else the owner's; those of the entry's role, if it has one.
 async fn credentials(keys: &Keys, region: &str, role: &str) -> Result<Credentials, Error> {
-    let caller = keys.caller();
+    let (logins, caller) = (keys.logins(Operation::DecryptWithAws), keys.caller());
     let own = match &keys.held.aws {
         Some(Credentials::Aws { access_key_id, secret_access_key, .. })
             if access_key_id.is_empty() || secret_access_key.expose_secret().is_empty() =>
@@ -40,12 +40,12 @@ async fn credentials(keys: &Keys, region: &str, role: &str) -> Result<Credential
             return Err(Error::EmptyKeys);
         }
         Some(held) => held.clone(),
-        None => keys.servers.logins.aws(&caller, Some(region), None).await?.credentials.clone(),
+        None => logins.aws(&caller, Some(region), None).await?.credentials.clone(),
     };
     if role.is_empty() {
         return Ok(own);
     }
-    Ok(keys.servers.logins.aws_role(&caller, &own, region, role).await?.credentials.clone())
+    Ok(logins.aws_role(&caller, &own, region, role).await?.credentials.clone())
 }
 
 /// The region of `arn:aws[\w-]*:kms:<region>:<digits>:(key|alias)/<name>` (KS-DEC-10). It becomes part of a host name.

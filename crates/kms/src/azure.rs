@@ -6,7 +6,7 @@ use secrecy::ExposeSecret;
 use serde::Deserialize;
 use serde_json::json;
 use url::Url;
-use weir_auth::{Credentials, rest};
+use weir_auth::{Credentials, Operation, rest};
 use zeroize::Zeroizing;
 
 use crate::error::Error;
@@ -35,7 +35,7 @@ pub(crate) async fn decrypt(
     // Keys of old documents have no version: the vault takes the newest.
     let path = ["keys", name, version, "decrypt"].into_iter().filter(|part| !part.is_empty());
     url.path_segments_mut().map_err(|()| refused())?.clear().extend(path);
-    let (logins, caller) = (&keys.servers.logins, keys.caller());
+    let (logins, caller) = (keys.logins(Operation::DecryptWithAzure), keys.caller());
     let login = match &keys.held.azure {
         Some(held) => logins.key_login(&caller, held, &scope).await?,
         None => logins.azure(&caller, &scope).await?,

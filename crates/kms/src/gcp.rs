@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use secrecy::ExposeSecret;
 use serde::Deserialize;
 use serde_json::json;
-use weir_auth::{Credentials, rest};
+use weir_auth::{Credentials, Operation, rest};
 use zeroize::Zeroizing;
 
 use crate::error::Error;
@@ -28,7 +28,7 @@ pub(crate) async fn decrypt(keys: &Keys, resource: &str, enc: &str) -> Result<Ze
         return Err(Error::ResourceId(resource.to_owned()));
     }
     let ciphertext = STANDARD.decode(enc.trim()).map_err(|_| Error::Ciphertext)?;
-    let (logins, caller) = (&keys.servers.logins, keys.caller());
+    let (logins, caller) = (keys.logins(Operation::DecryptWithGcp), keys.caller());
     let login = match &keys.held.gcp {
         Some(held) => logins.key_login(&caller, held, SCOPE).await?,
         None => logins.gcp(&caller).await?,

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use secrecy::SecretString;
 use tokio::runtime::Handle;
-use weir_auth::{Caller, Credentials, KeyLogin, Logins};
+use weir_auth::{Caller, Credentials, KeyLogin, Logins, Operation};
 use weir_http::{Clients, Profile};
 use weir_sops::{KeyService, Keyring, MasterKey};
 use zeroize::Zeroizing;
@@ -95,6 +95,11 @@ impl Keys {
         let Owner { kind, namespace, name, account } = &self.owner;
         let account = account.as_deref();
         Caller { kind, namespace, name, account, http: &self.servers.profile, timeout: ANSWER }
+    }
+
+    /// The owner's logins, counted as those of the server that is asked (KS-MET-2).
+    pub(crate) fn logins(&self, operation: Operation) -> Logins {
+        self.servers.logins.counted_as(operation)
     }
 
     /// The client for clouds.

@@ -7,11 +7,10 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
 use crate::identity::Caller;
+use crate::operation::Operation;
 
 const HIT: &str = "cache_hit";
 const MISS: &str = "cache_miss";
-/// Operation label of logins of a reconcile.
-const RECONCILE: &str = "reconcile";
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct EventLabels {
@@ -43,13 +42,15 @@ impl Metrics {
         registry.register("gotk_token_cached_items", "Tokens in the cache", self.items.clone());
     }
 
-    pub(super) fn hit(&self, caller: &Caller<'_>) {
-        self.events.get_or_create(&labels(HIT, caller.kind, caller.namespace, caller.name)).inc();
+    pub(super) fn hit(&self, caller: &Caller<'_>, operation: Operation) {
+        let labels = labels(HIT, caller.kind, caller.namespace, caller.name, operation);
+        self.events.get_or_create(&labels).inc();
         self.request(true);
     }
 
-    pub(super) fn miss(&self, caller: &Caller<'_>, is_made: bool, items: u64) {
-        self.events.get_or_create(&labels(MISS, caller.kind, caller.namespace, caller.name)).inc();
+    pub(super) fn miss(&self, caller: &Caller<'_>, operation: Operation, is_made: bool, items: u64) {
+        let labels = labels(MISS, caller.kind, caller.namespace, caller.name, operation);
+        self.events.get_or_create(&labels).inc();
         self.request(is_made);
         self.items.set(i64::try_from(items).unwrap_or(i64::MAX));
     }
@@ -60,7 +61,9 @@ impl Metrics {
 
     pub(super) fn forget(&self, kind: &'static str, namespace: &str, name: &str) {
         for event_type in [HIT, MISS] {
-            self.events.remove(&labels(event_type, kind, namespace, name));
+            for operation in Operation::ALL {
+                self.events.remove(&labels(event_type, kind, namespace, name, operation));
+            }
         }
     }
 
@@ -70,7 +73,13 @@ impl Metrics {
     }
 }
 
-fn labels(event_type: &'static str, kind: &'static str, namespace: &str, name: &str) -> EventLabels {
+fn labels(
+    event_type: &'static str,
+    kind: &'static str,
+    namespace: &str,
+    name: &str,
+    operation: Operation,
+) -> EventLabels {
     let (name, namespace) = (name.to_owned(), namespace.to_owned());
-    EventLabels { event_type, kind, name, namespace, operation: RECONCILE }
+    EventLabels { event_type, kind, name, namespace, operation: operation.name() }
 }

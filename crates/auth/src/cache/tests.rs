@@ -16,6 +16,15 @@ async fn get(
     key: &str,
     made: Result<Login, LoginError>,
 ) -> Result<Arc<Login>, LoginError> {
+    get_for(Operation::default(), cache, key, made).await
+}
+
+async fn get_for(
+    operation: Operation,
+    cache: &TokenCache,
+    key: &str,
+    made: Result<Login, LoginError>,
+) -> Result<Arc<Login>, LoginError> {
     let http = Profile::default();
     let caller = Caller {
         kind: "OCIRepository",
@@ -25,7 +34,7 @@ async fn get(
         http: &http,
         timeout: HARD_MAXIMUM,
     };
-    cache.get_or_login(&caller, key.to_owned(), Box::pin(async { made })).await
+    cache.get_or_login(&caller, operation, key.to_owned(), Box::pin(async { made })).await
 }
 
 #[tokio::test]
@@ -66,6 +75,9 @@ async fn metrics_of_an_object_go_with_it() {
     get(&cache, "k", Ok(login(HARD_MAXIMUM))).await.unwrap();
     get(&cache, "k", refused()).await.unwrap();
     get(&cache, "other", refused()).await.unwrap_err();
+    for operation in Operation::ALL.into_iter().skip(1) {
+        get_for(operation, &cache, "k", refused()).await.unwrap();
+    }
     let shown = |registry: &Registry| {
         let mut text = String::new();
         encode(&mut text, registry).unwrap();
@@ -75,7 +87,13 @@ async fn metrics_of_an_object_go_with_it() {
     for line in [
         "gotk_token_cache_events_total{event_type=\"cache_hit\",kind=\"OCIRepository\",name=\"app\",namespace=\"ns\",operation=\"reconcile\"} 1",
         "gotk_token_cache_events_total{event_type=\"cache_miss\",kind=\"OCIRepository\",name=\"app\",namespace=\"ns\",operation=\"reconcile\"} 2",
-        "gotk_token_cache_requests_total{status=\"success\"} 2",
+        "event_type=\"cache_hit\",kind=\"OCIRepository\",name=\"app\",namespace=\"ns\",operation=\"post\"} 1",
+        "operation=\"fetch_kubeconfig\"} 1",
+        "operation=\"decrypt_with_aws\"} 1",
+        "operation=\"decrypt_with_azure\"} 1",
+        "operation=\"decrypt_with_gcp\"} 1",
+        "operation=\"decrypt_with_vault\"} 1",
+        "gotk_token_cache_requests_total{status=\"success\"} 8",
         "gotk_token_cache_requests_total{status=\"failure\"} 1",
     ] {
         assert!(text.contains(line), "{line}\n{text}");

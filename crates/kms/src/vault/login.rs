@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use serde_json::json;
-use weir_auth::{Credentials, rest};
+use weir_auth::{Credentials, Operation, rest};
 
 use super::server::Server;
 use crate::environment;
@@ -122,7 +122,8 @@ fn of_environment() -> Result<SecretString, Error> {
 /// Trades a token of the owner's ServiceAccount, or of this service's, for one of Vault. The role is named for the account.
 async fn log_in(keys: &Keys, server: &Server, path: &str) -> Result<SecretString, Error> {
     let audiences = [server.address.clone()];
-    let login = keys.servers.logins.kubernetes(&keys.caller(), &audiences).await;
+    let logins = keys.logins(Operation::DecryptWithVault);
+    let login = logins.kubernetes(&keys.caller(), &audiences).await;
     let login = login.map_err(Error::KubernetesToken)?;
     let Credentials::Bearer(token) = &login.credentials else { return Err(Error::Subject) };
     let role = role(token.expose_secret()).ok_or(Error::Subject)?;

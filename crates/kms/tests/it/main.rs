@@ -6,5 +6,6 @@ mod aws;
 mod azure;
 mod gcp;
 mod groups;
+mod operations;
 mod vault;
 mod world;

@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 use secrecy::ExposeSecret;
 use sha2::{Digest, Sha256};
 use weir_api::{FluxObject, Kustomization};
-use weir_auth::{Caller, ClusterSpec, Credentials, Login, Logins, Provider};
+use weir_auth::{Caller, ClusterSpec, Credentials, Login, Logins, Operation, Provider};
 use weir_http::Profile;
 use weir_runtime::ObjectKey;
 use weir_runtime::client::reason;
@@ -59,9 +59,9 @@ pub(super) struct Opened {
 }
 
 impl Entrances {
-    /// `client` reads the ConfigMaps as the service itself (KS-IMP-2).
+    /// `client` reads the ConfigMaps as the service itself (KS-IMP-2). Logins are counted as Flux does it (KS-MET-2).
     pub(crate) fn new(client: Client, logins: Logins, workload_identity: bool) -> Self {
-        Self { client, logins, workload_identity }
+        Self { client, logins: logins.counted_as(Operation::FetchKubeconfig), workload_identity }
     }
 
     /// Reads the description of a cluster (KS-IMP-7).
@@ -176,5 +176,31 @@ fn kubeconfig(address: &str, ca: &str) -> Kubeconfig {
         }],
         contexts: vec![NamedContext { name: only(), context: Some(context), ..NamedContext::default() }],
         ..Kubeconfig::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use weir_auth::LoginOptions;
+    use weir_runtime::metrics::Metrics;
+
+    use super::*;
+
+    /// KS-MET-2: also where nobody gives a token.
+    #[tokio::test]
+    async fn logins_to_clusters_have_their_own_operation() {
+        weir_runtime::service::install_crypto();
+        let client = Client::try_from(kube::Config::new("http://127.0.0.1:1".parse().unwrap())).unwrap();
+        let logins = Logins::new(client.clone(), LoginOptions::default()).unwrap();
+        let metrics = Metrics::default();
+        metrics.register(|registry| logins.register(registry));
+        let Entrances { logins, .. } = Entrances::new(client, logins, false);
+        let spec = ClusterSpec { address: "https://127.0.0.1:1".to_owned(), ..ClusterSpec::default() };
+        let owner = ObjectKey::new("apps".to_owned(), "web".to_owned());
+        let entrance = Entrance { logins, spec, owner, account: None, kept: Mutex::default() };
+        let error = entrance.open().await.err().unwrap();
+        let text = metrics.encode().unwrap();
+        let series = "{event_type=\"cache_miss\",kind=\"Kustomization\",name=\"web\",namespace=\"apps\",operation=\"fetch_kubeconfig\"} 1";
+        assert!(text.contains(series), "{error}\n{text}");
     }
 }

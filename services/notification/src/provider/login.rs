@@ -9,7 +9,7 @@ use weir_access::{Secret, caller};
 use weir_api::Provider;
 use weir_auth::{
     App, Caller, Credentials, DEVOPS_SCOPE, GitLogin, KeyLogin, KeyLoginError, Login, LoginError, Logins,
-    ProviderError,
+    Operation, ProviderError,
 };
 use weir_runtime::ObjectKey;
 
@@ -68,7 +68,7 @@ enum Needed {
     App(App),
 }
 
-/// Logs in where the provider's type needs it, and puts the token into its settings.
+/// Logs in where the provider's type needs it, and puts the token into its settings. Such logins are counted as those of posts.
 ///
 /// # Errors
 /// When the Provider may not have an identity, or nobody gives it a token.
@@ -86,6 +86,7 @@ pub async fn log_in(
     let account = provider.spec.service_account_name.as_deref();
     let http = resolved.profile.clone();
     let caller = caller::<Provider>(&key, account, &http, timeout);
+    let logins = logins.counted_as(Operation::Post);
     let login = match needed {
         Needed::DevOps => logins.azure(&caller, DEVOPS_SCOPE).await.map_err(TokenError::DevOps)?,
         Needed::EventHub => logins.azure(&caller, EVENT_HUBS_SCOPE).await.map_err(TokenError::EventHub)?,
@@ -99,7 +100,7 @@ pub async fn log_in(
                 resolved.secrets.push(own.clone());
                 resolved.settings.app_token = own;
             }
-            github(logins, &caller, app, &resolved.settings.address).await?
+            github(&logins, &caller, app, &resolved.settings.address).await?
         }
     };
     let token = token_of(&login).ok_or(TokenError::NoToken)?.expose_secret().to_owned();

@@ -16,6 +16,7 @@ use weir_notification_controller::event::Event;
 use weir_notification_controller::provider::login::log_in;
 use weir_notification_controller::provider::resolve::Resolved;
 use weir_notification_controller::provider::{Settings, build};
+use weir_runtime::metrics::Metrics;
 use weir_testkit::{Cloud, eventually};
 
 use crate::world::{DEADLINE, Setup};
@@ -41,8 +42,13 @@ async fn deliver(settings: Settings, app: Option<Secret>, cloud: &Cloud) -> Resu
     provider.metadata.namespace = Some("apps".to_owned());
     provider.metadata.name = Some("main".to_owned());
     let mut resolved = Resolved { settings, app, profile: through(cloud), ..Resolved::default() };
-    let logins = Logins::of_process().trusting(cloud.ca_pem());
+    let (logins, metrics) = (Logins::of_process().trusting(cloud.ca_pem()), Metrics::default());
+    metrics.register(|registry| logins.register(registry));
     log_in(&logins, &provider, &mut resolved, TIMEOUT).await.map_err(|error| error.to_string())?;
+    // Notification spec, 7.3.
+    let counted = "kind=\"Provider\",name=\"main\",namespace=\"apps\",operation=\"post\"} 1";
+    let text = metrics.encode().unwrap();
+    assert!(text.contains(counted), "{text}");
     let metadata = [("change_request".to_owned(), "7".to_owned())].into();
     let event = Event { severity: "info".to_owned(), metadata, ..Event::default() };
     let (mut notifier, sender) = (build(&resolved.settings).unwrap(), Sender::new(Retry::default()));
