@@ -42,7 +42,7 @@ impl Retry {
         now: Timestamp,
     ) -> Option<Duration> {
         let (most, wait) = match dialect {
-            Dialect::Hook | Dialect::BitbucketServer => {
+            Dialect::Hook | Dialect::BitbucketServer | Dialect::Datadog => {
                 let factor = 2_u32.checked_pow(attempts.saturating_sub(1)).unwrap_or(u32::MAX);
                 (MAX_ATTEMPTS, self.first.saturating_mul(factor))
             }
@@ -72,12 +72,12 @@ mod tests {
     #[rstest]
     #[case(Dialect::Hook, &[2000, 4000, 8000, 16000])]
     #[case(Dialect::BitbucketServer, &[2000, 4000, 8000, 16000])]
+    #[case(Dialect::Datadog, &[2000, 4000, 8000, 16000])]
     #[case(Dialect::GitLab, &[800, 1600, 2400, 3200, 4000])]
     #[case(Dialect::GitHub, &[])]
     #[case(Dialect::Gitea, &[])]
     #[case(Dialect::Bitbucket, &[])]
     #[case(Dialect::AzureDevOps, &[])]
-    #[case(Dialect::Datadog, &[])]
     fn waits_are_those_of_the_clients(#[case] dialect: Dialect, #[case] expected: &[u128]) {
         let waits: Vec<_> = (1..).map_while(|attempts| wait(dialect, attempts, None)).collect();
         assert_eq!(waits, expected);

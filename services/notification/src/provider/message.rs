@@ -84,7 +84,7 @@ pub enum Dialect {
     BitbucketServer,
     /// Microsoft's client: one try.
     AzureDevOps,
-    /// Datadog's own client: one try.
+    /// Datadog's own client, which makes one try in Flux; here it is tried again as a webhook.
     Datadog,
 }
 

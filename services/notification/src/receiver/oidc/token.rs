@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use base64::Engine;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD as URL_SAFE_NO_PAD;
 use jiff::Timestamp;
 use jsonwebtoken::jwk::Jwk;
 use jsonwebtoken::{Algorithm, AlgorithmFamily, DecodingKey, Validation, decode, decode_header};
@@ -9,6 +11,9 @@ use serde_json::Value;
 
 /// Time that a provider's clock may be ahead of ours.
 const NOT_BEFORE_LEEWAY: Duration = Duration::from_secs(300);
+
+/// Bytes of an algorithm's name that is told; those that are registered have fewer.
+const MAX_ALGORITHM: usize = 24;
 
 /// The demands that a token has to meet.
 #[derive(Debug, Clone, Copy)]
@@ -65,7 +70,8 @@ pub fn issuer_of(token: &str) -> Result<String, Fault> {
 /// # Errors
 /// The fault in the token, its signature or its claims.
 pub fn verify(token: &str, keys: &[Jwk], admitted: &[Algorithm], demand: Demand<'_>) -> Result<Value, Fault> {
-    let header = decode_header(token).map_err(|_| Fault::Form)?;
+    let header =
+        decode_header(token).map_err(|_| unknown_algorithm(token).map_or(Fault::Form, Fault::Algorithm))?;
     if !admitted.contains(&header.alg) {
         return Err(Fault::Algorithm(format!("{:?}", header.alg)));
     }
@@ -91,6 +97,17 @@ pub fn verify(token: &str, keys: &[Jwk], admitted: &[Algorithm], demand: Demand<
         }
     }
     Err(fault)
+}
+
+/// Returns the algorithm that the header of a token names, when it is none that the library has, such as ES512.
+fn unknown_algorithm(token: &str) -> Option<String> {
+    let header = URL_SAFE_NO_PAD.decode(token.split('.').next()?).ok()?;
+    let header: Value = serde_json::from_slice(&header).ok()?;
+    let name = header.get("alg")?.as_str()?;
+    let is_name = !name.is_empty()
+        && name.len() <= MAX_ALGORITHM
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'+'));
+    (is_name && name.parse::<Algorithm>().is_err()).then(|| name.to_owned())
 }
 
 fn check_times(claims: Value, now: Timestamp) -> Result<Value, Fault> {

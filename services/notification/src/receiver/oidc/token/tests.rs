@@ -81,6 +81,18 @@ fn security_shared_secrets_none_and_unknown_keys_are_refused() {
     assert_eq!(admitted(&["ES256".into(), "HS256".into()]), [Algorithm::ES256]);
 }
 
+#[rstest]
+#[case("ES512", Fault::Algorithm("ES512".into()))]
+#[case("none", Fault::Algorithm("none".into()))]
+#[case("ES\n512", Fault::Form)]
+#[case(&"A".repeat(25), Fault::Form)]
+fn algorithms_that_are_not_known_are_named(#[case] algorithm: &str, #[case] fault: Fault) {
+    let good = token(Algorithm::ES256, &claims());
+    let (_, rest) = good.split_once('.').unwrap();
+    let header = URL_SAFE_NO_PAD.encode(json!({"alg": algorithm, "kid": "one"}).to_string());
+    assert_eq!(verdict(&format!("{header}.{rest}"), &[jwk("one")]), Err(fault));
+}
+
 /// RFC 7515, 4.1.11: as with Flux.
 #[test]
 fn security_tokens_with_extensions_are_refused() {
