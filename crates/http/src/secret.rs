@@ -11,6 +11,11 @@ use crate::profile::{Profile, Proxy};
 const MAX_PROXY_ADDRESS: usize = 2048;
 const PROXY_SCHEMES: [&str; 3] = ["http", "https", "socks5"];
 
+/// Keys of TLS material, each with its name in old versions.
+const CA: [&str; 2] = ["ca.crt", "caFile"];
+const CERTIFICATE: [&str; 2] = ["tls.crt", "certFile"];
+const KEY: [&str; 2] = ["tls.key", "keyFile"];
+
 /// The data of a Secret.
 pub type SecretData = BTreeMap<String, Vec<u8>>;
 
@@ -77,11 +82,15 @@ pub enum SecretError {
 
 impl Profile {
     /// The TLS material of a `certSecretRef`: an authority, a client certificate with its key, or both. The keys of old
-    /// versions (`caFile`, `certFile`, `keyFile`) are read where the new ones are missing.
+    /// versions (`caFile`, `certFile`, `keyFile`) are read where the new ones are missing, which is logged (NTF-48).
     ///
     /// # Errors
     /// When there is neither, or half of a client certificate.
     pub fn from_secret(place: &str, data: &SecretData) -> Result<Self, SecretError> {
+        let old = old_keys(data);
+        if !old.is_empty() {
+            tracing::warn!(secret = place, keys = old.join(", "), "using legacy keys in secret data");
+        }
         let mut profile = Self::default();
         profile.add_tls(place, data)?;
         if profile.ca.is_none() && profile.identity.is_none() {
@@ -97,9 +106,9 @@ impl Profile {
     pub fn add_tls(&mut self, place: &str, data: &SecretData) -> Result<(), SecretError> {
         let half =
             |present, missing| SecretError::HalfCertificate { place: place.to_owned(), present, missing };
-        let key = |name, old| text(data, name).or_else(|| text(data, old));
-        self.ca = key("ca.crt", "caFile").map(String::into_bytes);
-        self.identity = match (key("tls.crt", "certFile"), key("tls.key", "keyFile")) {
+        let key = |[name, old]: [&str; 2]| text(data, name).or_else(|| text(data, old));
+        self.ca = key(CA).map(String::into_bytes);
+        self.identity = match (key(CERTIFICATE), key(KEY)) {
             (Some(certificate), Some(key)) => Some(SecretString::from(format!("{certificate}\n{key}"))),
             (Some(_), None) => return Err(half("tls.crt", "tls.key")),
             (None, Some(_)) => return Err(half("tls.key", "tls.crt")),
@@ -152,6 +161,16 @@ impl Proxy {
     }
 }
 
+/// The old keys that are read because the new ones are missing.
+fn old_keys(data: &SecretData) -> Vec<&'static str> {
+    let has = |key: &str| text(data, key).is_some();
+    [CA, CERTIFICATE, KEY]
+        .into_iter()
+        .filter(|[name, old]| !has(name) && has(old))
+        .map(|[_, old]| old)
+        .collect()
+}
+
 /// A key of a Secret as text; nothing when it is missing, empty or no text.
 #[must_use]
 pub fn text(data: &SecretData, key: &str) -> Option<String> {
@@ -185,6 +204,14 @@ mod tests {
     #[case(&[("address", "http://u:hunter2@p:port")], "secret 'ns/p': failed to parse proxy address: invalid port number")]
     fn refused_proxies(#[case] pairs: &[(&str, &str)], #[case] message: &str) {
         assert_eq!(Proxy::from_secret("ns/p", &data(pairs)).unwrap_err().to_string(), message);
+    }
+
+    #[rstest]
+    #[case(&[("caFile", "c"), ("certFile", "p"), ("keyFile", "k")], &["caFile", "certFile", "keyFile"])]
+    #[case(&[("ca.crt", "c"), ("caFile", "c"), ("certFile", ""), ("keyFile", "k")], &["keyFile"])]
+    #[case(&[("ca.crt", "c"), ("tls.crt", "p"), ("tls.key", "k")], &[])]
+    fn old_keys_that_are_read(#[case] pairs: &[(&str, &str)], #[case] read: &[&str]) {
+        assert_eq!(old_keys(&data(pairs)), read);
     }
 
     #[test]

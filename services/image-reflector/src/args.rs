@@ -40,9 +40,39 @@ pub struct Args {
     pub gcp_autologin_for_gcr: bool,
 }
 
+impl Args {
+    /// The flags of old versions that are set, each with advice (AV-3).
+    pub(crate) fn old_flags(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        let without_effect = "has no effect, set spec.provider of the ImageRepository instead";
+        let flags = [
+            (self.aws_autologin_for_ecr, "aws-autologin-for-ecr", "is deprecated, set spec.provider instead"),
+            (self.azure_autologin_for_acr, "azure-autologin-for-acr", without_effect),
+            (self.gcp_autologin_for_gcr, "gcp-autologin-for-gcr", without_effect),
+        ];
+        flags.into_iter().filter(|(is_set, ..)| *is_set).map(|(_, flag, advice)| (flag, advice))
+    }
+}
+
 /// Number of concurrent runs by default (`--concurrent`).
 pub(crate) const CONCURRENT: usize = 4;
 
 /// Feature gates and their defaults (image spec 9.2); the file store of tags is the only one, so its gate changes nothing.
 pub const GATES: [(&str, bool); 3] =
     [(WORKLOAD_IDENTITY, false), ("CacheSecretsAndConfigMaps", false), ("FluxStorage", true)];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn old_flags_are_told() {
+        let told = |flags: &[&str]| {
+            let args = Args::parse_from([&["image-reflector-controller"], flags].concat());
+            args.old_flags().map(|(flag, _)| format!("--{flag}")).collect::<Vec<_>>()
+        };
+        let all = ["--aws-autologin-for-ecr", "--azure-autologin-for-acr", "--gcp-autologin-for-gcr"];
+        assert_eq!(told(&all), all);
+        assert_eq!(told(&["--gcp-autologin-for-gcr=false", all[1]]), [all[1]]);
+        assert_eq!(told(&[]), [""; 0]);
+    }
+}

@@ -43,6 +43,9 @@ pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
     let service =
         Service::start("image-reflector-controller", &args.runtime, Some(&args.events), env, &args::GATES)
             .await?;
+    for (flag, advice) in args.old_flags() {
+        tracing::warn!("the flag --{flag} {advice}");
+    }
     let store = open_store(&args).await?;
     let repositories: Cache<ImageRepository> = service.cache_sharded().await?;
     let policies: Cache<ImagePolicy> = service.cache_sharded().await?;

@@ -1,6 +1,7 @@
 //! The way from an accepted event and an Alert to a delivery: guards, provider, rendering, sending, and the event
 //! about a failure.
 
+mod discarded;
 pub mod fairness;
 pub mod guard;
 
@@ -17,6 +18,7 @@ use weir_expression::{Expression, Type};
 use weir_runtime::client::reason;
 use weir_runtime::{Cache, EventDraft, EventSink, ObjectKey};
 
+use self::discarded::Discarded;
 use self::fairness::{Fairness, MAX_WAITING_PER_PROVIDER};
 use self::guard::{Policy, Verdict};
 use crate::delivery::{DeliveryError, Sender, mask};
@@ -117,12 +119,12 @@ impl Dispatcher {
 
     /// Starts the deliveries of an entry, each on its own.
     pub fn dispatch(&self, entry: Entry, room: Room) {
-        let room = Arc::new(room);
+        let (room, discarded) = (Arc::new(room), Arc::new(Discarded::of(&entry.event)));
         for target in entry.alerts {
             let (this, event, room) = (self.clone(), entry.event.clone(), room.clone());
-            let id = entry.id;
+            let (id, discarded) = (entry.id, discarded.clone());
             self.tasks.start(async move {
-                this.deliver(&target, event).await;
+                this.deliver(&target, event, discarded).await;
                 this.parts.outbox.done(id, target, (this.parts.clock)()).await;
                 drop(room);
             });
@@ -142,14 +144,14 @@ impl Dispatcher {
         }
     }
 
-    async fn deliver(&self, target: &Target, event: Arc<Event>) {
+    async fn deliver(&self, target: &Target, event: Arc<Event>, discarded: Arc<Discarded>) {
         // The Alert may have gone since the event was accepted.
         let Some(alert) = self.parts.alerts.get(&target.into()) else { return };
         let provider_key = ObjectKey::new(target.namespace.clone(), alert.spec.provider_ref.name.clone());
         let turn = self.fairness.turn(&provider_key).await;
         let started = Instant::now();
         let attempt = match &turn {
-            Some(_) => self.attempt(&alert, &provider_key, &event).await,
+            Some(_) => self.attempt(&alert, &provider_key, &event, discarded).await,
             None => Some(Attempt::refused(too_many(&provider_key))),
         };
         let Some(Attempt { provider_type, result }) = attempt else { return };
@@ -170,7 +172,13 @@ impl Dispatcher {
     }
 
     /// Delivers once; returns none when there was nothing to deliver.
-    async fn attempt(&self, alert: &Alert, provider_key: &ObjectKey, event: &Event) -> Option<Attempt> {
+    async fn attempt(
+        &self,
+        alert: &Alert,
+        provider_key: &ObjectKey,
+        event: &Event,
+        discarded: Arc<Discarded>,
+    ) -> Option<Attempt> {
         if let Err(error) = guard::check_namespace(self.parts.policy, alert, event) {
             return Some(Attempt::refused(error));
         }
@@ -183,14 +191,15 @@ impl Dispatcher {
             Verdict::Deliver => {}
             Verdict::Skip => return None,
             Verdict::Drop(reason) => {
-                let object = event.involved_object.path();
-                tracing::info!(alert = %ObjectKey::of(alert), provider = %provider_key, object, "discarding event, {reason}");
+                discarded.add(reason, &ObjectKey::of(alert));
                 return None;
             }
             Verdict::Refuse(error) => {
                 return Some(Attempt { provider_type, ..Attempt::refused(error) });
             }
         }
+        // The line about others does not wait for the end of this delivery.
+        drop(discarded);
         let outgoing = self.outgoing(alert, event);
         let timeout = provider.spec.timeout.map_or(DEFAULT_TIMEOUT, weir_api::Duration::to_std);
         let result = self.send(alert, &provider, &outgoing, timeout).await;

@@ -6,6 +6,11 @@ use weir_runtime::gate::workload_identity_needed;
 use crate::event::{Event, metadata};
 use crate::provider::{COMMENT_TYPES, GENERIC_TYPES, GIT_STATUS_TYPES};
 
+/// Lines of the log about events that lack something, in Flux's words.
+const NO_COMMIT: &str = "event dropped for commit status providers due to missing commit metadata key";
+const NO_CHANGE_REQUEST: &str =
+    "event dropped for change request providers due to missing change request metadata key";
+
 /// The policy of the service.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Policy {
@@ -22,7 +27,7 @@ pub enum Verdict {
     Deliver,
     /// It is not, and nobody needs to know.
     Skip,
-    /// It is not; worth a line in the log.
+    /// It is not; worth a line in the log, which is this.
     Drop(&'static str),
     /// It should be sent and cannot: an event reports it.
     Refuse(String),
@@ -58,10 +63,10 @@ pub fn judge(policy: Policy, provider: &Provider, event: &Event) -> Verdict {
         return Verdict::Skip;
     }
     if is_git && !is_update && !event.is_error() && metadata::user(event, metadata::COMMIT).is_none() {
-        return Verdict::Drop("event has no commit to report to");
+        return Verdict::Drop(NO_COMMIT);
     }
     if COMMENT_TYPES.contains(&kind) && metadata::user(event, metadata::CHANGE_REQUEST).is_none() {
-        return Verdict::Drop("event has no change request to comment on");
+        return Verdict::Drop(NO_CHANGE_REQUEST);
     }
     if provider.spec.service_account_name.as_deref().is_some_and(|name| !name.is_empty())
         && !policy.workload_identity
@@ -105,8 +110,8 @@ mod tests {
     #[case::git_gets_status_updates("github", "info", &[UPDATE], Verdict::Deliver)]
     #[case::git_gets_failures("gitlab", "error", &[], Verdict::Deliver)]
     #[case::git_gets_named_commits("github", "info", &[COMMIT], Verdict::Deliver)]
-    #[case::git_gets_no_other_news("github", "info", &[], Verdict::Drop("event has no commit to report to"))]
-    #[case::comments_need_a_request("githubpullrequestcomment", "error", &[], Verdict::Drop("event has no change request to comment on"))]
+    #[case::git_gets_no_other_news("github", "info", &[], Verdict::Drop(NO_COMMIT))]
+    #[case::comments_need_a_request("githubpullrequestcomment", "error", &[], Verdict::Drop(NO_CHANGE_REQUEST))]
     #[case::comments_on_requests("githubpullrequestcomment", "error", &[CHANGE], Verdict::Deliver)]
     fn types_and_events(
         #[case] kind: &str,

@@ -7,6 +7,7 @@ use url::Url;
 use weir_access::{ReadError, Secret, Secrets};
 use weir_api::Provider;
 use weir_http::{Profile, Proxy, SecretError};
+use weir_runtime::ObjectKey;
 use weir_yaml::{Limits, Node, Source, Value, parse_first_document, yaml11_value};
 
 use super::{GIT_STATUS_TYPES, Settings};
@@ -115,7 +116,11 @@ fn from_spec(provider: &Provider, commit_status: String) -> Result<Resolved, Res
         ..Settings::default()
     };
     let proxy = match spec.proxy.as_deref().filter(|proxy| !proxy.is_empty()) {
-        Some(proxy) => Some(Proxy::from_url(Url::parse(proxy)?)),
+        Some(proxy) => {
+            let provider = ObjectKey::of(provider);
+            tracing::warn!(%provider, "the provider uses the deprecated field spec.proxy, use spec.proxySecretRef");
+            Some(Proxy::from_url(Url::parse(proxy)?))
+        }
         None => None,
     };
     // A Provider's own authorities are the only ones that it trusts (NTF-49).
@@ -150,7 +155,14 @@ fn add_credentials(resolved: &mut Resolved, secret: &Secret) -> Result<(), Resol
     if let Some(headers) = data.get("headers") {
         settings.headers = headers_of(headers)?;
     }
-    match text("proxy").as_deref() {
+    let proxy = text("proxy");
+    if proxy.is_some() {
+        tracing::warn!(
+            secret = place,
+            "the secret of a provider has the deprecated key proxy, use spec.proxySecretRef"
+        );
+    }
+    match proxy.as_deref() {
         None => {}
         // As in Flux, it goes before `spec.proxy` also then.
         Some("") => resolved.profile.proxy = None,

@@ -4,7 +4,7 @@ use http::StatusCode;
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::Api;
 use serde_json::{Value, json};
-use weir_testkit::{SinkAnswer, eventually, repo_path, wait_for};
+use weir_testkit::{Identity, SinkAnswer, eventually, free_port, repo_path, wait_for};
 
 use crate::webhooks::{TOKEN, call, first_call, path_of, receiver, repository};
 use crate::world::{DEADLINE, Setup, World};
@@ -90,6 +90,50 @@ async fn the_log_tells_wanted_events_from_others() {
     logged(&world, &["dispatching event", &object("Kustomization")]).await;
     let unwanted = "discarding event, no alerts found for the involved object";
     logged(&world, &[unwanted, &object("Bucket")]).await;
+}
+
+/// Guards 5 and 6: one line of an event, however many Alerts get nothing of it.
+#[tokio::test]
+async fn the_log_names_the_alerts_that_an_event_lacks_something_for() {
+    let setup = Setup::new().await;
+    for (name, kind) in [("a", "github"), ("b", "gitlab"), ("c", "githubpullrequestcomment")] {
+        setup.provider(name, kind, json!({})).await;
+    }
+    let world = setup.start().await;
+    assert_eq!(world.post(&world.event("hello", "info")).await, 202);
+    let [a, b, c] = ["a", "b", "c"].map(|alert| format!("{}/{alert}", world.namespace));
+    let lacking = |text: &str| format!("event dropped for {text} metadata key");
+    let commit = lacking("commit status providers due to missing commit");
+    logged(&world, &[&commit, &format!("\"alerts\":[{a:?},{b:?}]")]).await;
+    let request = lacking("change request providers due to missing change request");
+    logged(&world, &[&request, &format!("\"alerts\":[{c:?}]")]).await;
+    let log = std::fs::read_to_string(world.controller.log_path()).unwrap();
+    assert_eq!((log.matches(&commit).count(), log.matches(&request).count()), (1, 1), "{log}");
+}
+
+/// Notification spec 5.1 and 5.2, NTF-48.
+#[tokio::test]
+async fn security_the_log_tells_deprecated_settings_without_their_values() {
+    let setup = Setup::new().await;
+    let closed = free_port().unwrap();
+    let proxy = format!("http://user:hunter2@127.0.0.1:{closed}");
+    let ca = Identity::for_names(&["hook.test"]).unwrap().ca_pem;
+    for (name, entries) in [("old", json!({"proxy": proxy})), ("tls", json!({"caFile": ca}))] {
+        let secret =
+            json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "stringData": entries});
+        setup.apply(&secret.to_string()).await;
+    }
+    setup.provider("field", "generic", json!({"proxy": proxy})).await;
+    setup.provider("key", "generic", json!({"secretRef": {"name": "old"}})).await;
+    setup.provider("tls", "generic", json!({"certSecretRef": {"name": "tls"}})).await;
+    let world = setup.start().await;
+    assert_eq!(world.post(&world.event("hello", "info")).await, 202);
+    let place = |name: &str| format!("{}/{name}", world.namespace);
+    logged(&world, &["the deprecated field spec.proxy", &place("field")]).await;
+    logged(&world, &["the deprecated key proxy", &place("old")]).await;
+    logged(&world, &["using legacy keys in secret data", &place("tls"), "caFile"]).await;
+    let log = std::fs::read_to_string(world.controller.log_path()).unwrap();
+    assert!(!log.contains("hunter2"), "{log}");
 }
 
 /// NTF-112.
