@@ -52,8 +52,8 @@ pub enum HandlebarsError {
         /// The template's name.
         name: String,
     },
-    /// Blocks, `else` chains or parentheses stand too deeply in each other.
-    #[error("template: {name}: blocks or parentheses are nested more than {MAX_DEPTH} deep")]
+    /// Blocks, `else` chains or parentheses might stand too deeply in each other.
+    #[error("template: {name}: more than {MAX_DEPTH} blocks and `else` parts, or opening brackets")]
     TooDeep {
         /// The template's name.
         name: String,
@@ -73,7 +73,7 @@ impl Template {
         if source.len() > MAX_SOURCE {
             return Err(HandlebarsError::TooLong { name });
         }
-        if block::depth(source) > MAX_DEPTH {
+        if block::depth_at_most(source) > MAX_DEPTH {
             return Err(HandlebarsError::TooDeep { name });
         }
         let parsed = handlebars::Template::compile(source).map_err(|error| {

@@ -37,12 +37,13 @@ static UPDATE: LazyLock<Update> = LazyLock::new(|| {
 });
 
 fuzz_target!(|template: &str| {
-    let engine = template.starts_with("{{").then_some(Engine::Handlebars);
-    let Ok(message) = Message::parse(template, engine) else { return };
     let values =
         BTreeMap::from([("cluster".to_owned(), "prod".to_owned()), ("empty".to_owned(), String::new())]);
     let data = MessageData { namespace: "flux-system", name: "apps", update: &UPDATE, values: &values };
-    let rendered = message.render(&data);
-    assert_eq!(message.render(&data), rendered);
-    assert!(rendered.map_or(0, |text| text.len()) <= MAX_OUTPUT);
+    for engine in [None, Some(Engine::Go), Some(Engine::Handlebars)] {
+        let Ok(message) = Message::parse(template, engine) else { continue };
+        let rendered = message.render(&data);
+        assert_eq!(message.render(&data), rendered);
+        assert!(rendered.map_or(0, |text| text.len()) <= MAX_OUTPUT);
+    }
 });

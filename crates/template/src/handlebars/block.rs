@@ -1,4 +1,4 @@
-//! Blocks: how deeply they stand in each other, and the steps that they take.
+//! Blocks: how deeply they may stand in each other, and the steps that they take.
 
 use handlebars::Template;
 use handlebars::template::TemplateElement;
@@ -9,38 +9,18 @@ use super::helper::STEPS;
 #[derive(Debug)]
 pub(super) struct Unavailable;
 
-/// Returns how deeply blocks, chains of `else` and parentheses stand in each other: the library calls itself for each of
-/// them. Text that looks alike counts too.
-pub(super) fn depth(source: &str) -> usize {
-    let mut deepest = 0;
-    // The blocks that are open, and how many parts each has so far.
-    let mut open: Vec<usize> = Vec::new();
-    for action in source.split("{{").skip(1) {
+/// Returns the number of blocks with their `else` parts, or that of opening brackets if it is larger. None of them can stand more deeply
+/// in each other, and the library calls itself for each that does. Nothing is taken off for what is closed: a bracket in a text or
+/// a tag in a comment closes nothing, and only the library's own grammar knows which these are.
+pub(super) fn depth_at_most(source: &str) -> usize {
+    let is_part = |action: &&str| {
         let action = action.trim_start_matches(['{', '~', ' ', '\t', '\r', '\n']);
-        if action.starts_with('#') || action.starts_with("else") || action.starts_with('^') {
-            match open.last_mut().filter(|_| !action.starts_with('#')) {
-                Some(parts) => *parts += 1,
-                None => open.push(1),
-            }
-        } else if action.starts_with('/') {
-            open.pop();
-        }
-        deepest = deepest.max(open.iter().sum::<usize>() + brackets(action));
-    }
-    deepest
-}
-
-fn brackets(text: &str) -> usize {
-    let (mut depth, mut deepest) = (0_usize, 0);
-    for character in text.chars() {
-        match character {
-            '(' | '[' | '{' => depth += 1,
-            ')' | ']' | '}' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        deepest = deepest.max(depth);
-    }
-    deepest
+        action.starts_with(['#', '^']) || action.starts_with("else")
+    };
+    let parts = source.split("{{").skip(1).filter(is_part).count();
+    let objects = source.split("{{").map(|text| text.matches('{').count()).sum::<usize>();
+    let brackets = source.matches(['(', '[']).count() + objects;
+    parts.max(brackets)
 }
 
 /// Makes each block report the steps that it takes when it runs, and finds parts that are not there to be run.

@@ -96,17 +96,22 @@ fn what_a_template_takes_is_bounded() {
     assert!(error.ends_with(&format!("replace: string is longer than {MAX_OUTPUT} bytes")), "{error}");
 }
 
-/// The library calls itself for what stands in each other.
+/// The library calls itself for what stands in each other, also where something looks as if it was closed.
 #[rstest]
-#[case::blocks("{{#if true}}", "", "{{/if}}")]
-#[case::chains("", "{{#if false}}", "{{else if false}}")]
-#[case::parentheses("(not ", "{{", "true)")]
-#[case::lists("[", "{{len ", "]")]
-fn nesting_is_bounded(#[case] open: &str, #[case] start: &str, #[case] close: &str) {
+#[case::blocks("", "{{#if true}}", "{{/if}}")]
+#[case::chains("{{#if false}}", "", "{{else if false}}")]
+#[case::parentheses("{{", "(not ", "true)")]
+#[case::lists("{{len ", "[", "]")]
+#[case::objects("{{len ", "{\"a\":", "}")]
+#[case::closed_in_texts("{{a ", "(a')'", ")")]
+#[case::opened_in_texts("{{a ", "(a\"{{\"", ")")]
+#[case::closed_in_comments("", "{{#if 1}}{{!{{/}}", "{{/if}}")]
+#[case::spaces("", "{{~ # if 1}}", "{{/if}}")]
+fn nesting_is_bounded(#[case] start: &str, #[case] open: &str, #[case] close: &str) {
     let nested = |depth: usize| format!("{start}{}{}", open.repeat(depth), close.repeat(depth));
-    let error = format!("template: m: blocks or parentheses are nested more than {MAX_DEPTH} deep");
-    assert_eq!(render(&nested(MAX_DEPTH + 2)), Err(error.clone()));
-    assert_eq!(render(&nested(10_000 / (open.len() + close.len()))), Err(error.clone()));
+    let error = format!("template: m: more than {MAX_DEPTH} blocks and `else` parts, or opening brackets");
+    assert_eq!(render(&nested(MAX_DEPTH + 1)), Err(error.clone()));
+    assert_eq!(render(&nested(MAX_SOURCE / (open.len() + close.len() + 1))), Err(error.clone()));
     assert_ne!(render(&nested(MAX_DEPTH - 2)), Err(error));
 }
 
