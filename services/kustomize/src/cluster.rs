@@ -18,7 +18,7 @@ use weir_runtime::ObjectKey;
 use weir_ssa::{Ledger, Mapper, Notice, ObjectId, Owner, Session, Watches, impersonate};
 
 use self::entrance::Entrance;
-pub(crate) use self::entrance::Entrances;
+pub(crate) use self::entrance::{Entrances, OwnIdentity};
 pub(crate) use self::kubeconfig::Trust;
 use self::reach::Reach;
 use self::rights::Rights;

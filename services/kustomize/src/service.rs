@@ -21,7 +21,7 @@ use crate::args::{
     DISABLE_FAIL_FAST, EXTERNAL_ARTIFACT, GATES, GROUP_CHANGE_LOG, MIGRATE_API_VERSION, STRICT_SUBSTITUTIONS,
 };
 use crate::builds::Builds;
-use crate::cluster::{Clusters, Entrances, Trust};
+use crate::cluster::{Clusters, Entrances, OwnIdentity, Trust};
 use crate::fetch::{Artifacts, LocalHosts};
 use crate::kustomization::{
     Keys, KustomizationReconciler, Memory, Overtaken, PruneLimit, SECRET, Settings, configs_of,
@@ -108,8 +108,13 @@ fn clusters(
     let account = &args.runtime.default_service_account;
     let trust = Trust { exec: args.insecure_kubeconfig_exec, tls: args.insecure_kubeconfig_tls };
     let logins = logins.with_default(&args.default_kubeconfig_service_account)?;
-    let entrances =
-        Entrances::new(service.client().clone(), logins, service.gates().enabled(WORKLOAD_IDENTITY));
+    let is_locked = !account.is_empty() && args.default_kubeconfig_service_account.is_empty();
+    let own_identity = match is_locked {
+        true => OwnIdentity::ForNamespace(service.env().runtime_namespace.clone()),
+        false => OwnIdentity::ForAll,
+    };
+    let has_gate = service.gates().enabled(WORKLOAD_IDENTITY);
+    let entrances = Entrances::new(service.client().clone(), logins, has_gate, own_identity);
     let client = service.client().clone();
     Ok(Clusters::new(client, &args.override_manager, account, trust, entrances, service.shutdown(), notify))
 }

@@ -28,12 +28,27 @@ const ONLY: &str = "remote";
 const GATE: &str =
     "failed to get access token for cluster: ObjectLevelWorkloadIdentity feature gate is not enabled";
 
+/// The error of tenants whose ConfigMaps name nobody.
+const NAMELESS: &str = "names no serviceAccountName: with --default-service-account, the identity of the controller is for \
+     Kustomizations of its own namespace only (see --default-kubeconfig-service-account)";
+
 /// Reads the ConfigMaps and gets the tokens.
 #[derive(Clone)]
 pub(crate) struct Entrances {
     client: Client,
     logins: Logins,
     workload_identity: bool,
+    own_identity: OwnIdentity,
+}
+
+/// The Kustomizations that may enter clusters as the controller, where their ConfigMap names no account: it also has the address to
+/// which the token is sent, and whoever gets a token of the controller can be the controller (KS-TEN-2).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum OwnIdentity {
+    /// All, as nothing keeps them from acting as the controller anyway, or as there is an account for them.
+    ForAll,
+    /// Those of this namespace, the controller's own.
+    ForNamespace(String),
 }
 
 /// The way of one Kustomization into a cluster.
@@ -60,8 +75,14 @@ pub(super) struct Opened {
 
 impl Entrances {
     /// `client` reads the ConfigMaps as the service itself (KS-IMP-2). Logins are counted as Flux does it (KS-MET-2).
-    pub(crate) fn new(client: Client, logins: Logins, workload_identity: bool) -> Self {
-        Self { client, logins: logins.counted_as(Operation::FetchKubeconfig), workload_identity }
+    pub(crate) fn new(
+        client: Client,
+        logins: Logins,
+        workload_identity: bool,
+        own_identity: OwnIdentity,
+    ) -> Self {
+        let logins = logins.counted_as(Operation::FetchKubeconfig);
+        Self { client, logins, workload_identity, own_identity }
     }
 
     /// Reads the description of a cluster (KS-IMP-7).
@@ -90,12 +111,24 @@ impl Entrances {
         if account.is_some() && !self.workload_identity {
             return Err(GATE.to_owned());
         }
+        if account.is_none() && !self.own_identity.is_for(namespace) {
+            return Err(format!("configmap {namespace}/{name} {NAMELESS}"));
+        }
         let (logins, owner) = (self.logins.clone(), owner.clone());
         Ok(Entrance { logins, spec, owner, account, kept: Mutex::default() })
     }
 
     pub(super) fn forget(&self, key: &ObjectKey) {
         self.logins.forget(Kustomization::KIND, &key.namespace, &key.name);
+    }
+}
+
+impl OwnIdentity {
+    fn is_for(&self, namespace: &str) -> bool {
+        match self {
+            Self::ForAll => true,
+            Self::ForNamespace(own) => own == namespace,
+        }
     }
 }
 
@@ -194,7 +227,7 @@ mod tests {
         let logins = Logins::new(client.clone(), LoginOptions::default()).unwrap();
         let metrics = Metrics::default();
         metrics.register(|registry| logins.register(registry));
-        let Entrances { logins, .. } = Entrances::new(client, logins, false);
+        let Entrances { logins, .. } = Entrances::new(client, logins, false, OwnIdentity::ForAll);
         let spec = ClusterSpec { address: "https://127.0.0.1:1".to_owned(), ..ClusterSpec::default() };
         let owner = ObjectKey::new("apps".to_owned(), "web".to_owned());
         let entrance = Entrance { logins, spec, owner, account: None, kept: Mutex::default() };

@@ -241,6 +241,22 @@ async fn a_cluster_trusts_our_tokens() {
     assert!(message.starts_with(&expected), "{message}");
 }
 
+/// KS-TEN-2: a token of the controller would go wherever a tenant's ConfigMap says, and who has it is the controller.
+#[tokio::test(flavor = "multi_thread")]
+async fn tenants_do_not_enter_clusters_as_the_controller() {
+    let world = World::with_flags(&["--default-service-account=default"]).await;
+    world.source("src", 1, &[("a.yaml", &cm("a", "1"))]).await;
+    let server = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("https://{}", server.local_addr().unwrap());
+    described(&world, "remote", json!({"provider": "generic", "address": address})).await;
+    world.kustomization("app", json!({"kubeConfig": {"configMapRef": {"name": "remote"}}})).await;
+    let expected = format!("configmap {}/remote names no serviceAccountName: ", world.ns);
+    let message = failure(&world, "app").await;
+    assert!(message.starts_with(&expected), "{message}");
+    let asked = futures::FutureExt::now_or_never(server.accept());
+    assert!(asked.is_none(), "nobody was sent anything");
+}
+
 /// KS-IMP-7 to KS-IMP-9, KS-IMP-11
 #[tokio::test(flavor = "multi_thread")]
 async fn unusable_descriptions_of_clusters_are_named() {
