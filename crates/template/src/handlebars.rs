@@ -1,7 +1,7 @@
 //! Handlebars over JSON (TP-11 to TP-13): text is never escaped, and a variable that is not there is an error.
 
 mod block;
-mod helper;
+mod function;
 
 use std::io::{self, Write};
 
@@ -89,7 +89,7 @@ impl Template {
 
     pub(crate) fn render(&self, data: &Value) -> Result<String, HandlebarsError> {
         let mut out = Bounded::default();
-        let mut registry = helper::registry();
+        let mut registry = function::registry();
         registry.register_template(&self.name, self.parsed.clone());
         let rendered = registry.render_to_write(&self.name, data, &mut out);
         rendered.map_err(|error| HandlebarsError::Run {

@@ -3,7 +3,7 @@
 use handlebars::Template;
 use handlebars::template::TemplateElement;
 
-use super::helper::STEPS;
+use super::function::STEPS;
 
 /// The template asks for a part of another template.
 #[derive(Debug)]
