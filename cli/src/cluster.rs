@@ -1,16 +1,14 @@
-//! The requests that the verbs make, each of them within `--timeout`, and the waits, which are watches.
+//! The requests that the verbs make, each of them within `--timeout`.
 
 mod listed;
 mod lists;
+mod wait;
 
 use std::future::Future;
-use std::time::Duration;
 
 use futures::stream::{BoxStream, StreamExt, TryStreamExt};
-use jiff::Timestamp;
 use kube::ResourceExt;
 use kube::api::{Api, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
-use kube::runtime::wait::await_condition;
 use kube::runtime::{WatchStreamExt, watcher};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -18,9 +16,9 @@ use tokio::time::{Instant, timeout_at};
 use weir_runtime::request_reconcile;
 
 use self::listed::{Brief, Listed};
+pub(crate) use self::wait::LAST_LOOK;
 use crate::error::Error;
 use crate::kind::Kind;
-use crate::readiness::{self, Wait};
 
 /// Field manager of this command's changes; the name that Flux's command has in managedFields, so that an object's
 /// history stays readable when both are in use.
@@ -242,44 +240,6 @@ impl Cluster {
             .default_backoff()
             .map_err(move |error| watch_error(kind, &selection, error))
             .boxed()
-    }
-
-    /// Waits by watch until `done` is true, and returns the object as it was then.
-    pub(crate) async fn wait(
-        &self,
-        kind: &'static Kind,
-        name: &str,
-        done: impl Fn(&DynamicObject, Timestamp) -> Wait,
-    ) -> Result<DynamicObject, Error> {
-        let is_over = |object: Option<&DynamicObject>| {
-            object.is_none_or(|it| done(it, Timestamp::now()) != Wait::GoesOn)
-        };
-        let waited = self.in_time(await_condition(self.api(kind, false), name, is_over)).await;
-        let Ok(waited) = waited else { return Err(self.too_late(kind, name).await) };
-        let found = waited.map_err(|kube::runtime::wait::Error::ProbeFailed(error)| {
-            watch_error(kind, &Selection::default(), error)
-        })?;
-        let object = found.ok_or_else(|| Error::NotFound { kind, name: name.to_owned() })?;
-        match done(&object, Timestamp::now()) {
-            Wait::Failed(reason) => Err(Error::Stalled(reason)),
-            Wait::Over | Wait::GoesOn => Ok(object),
-        }
-    }
-}
-
-/// Time for a last look at an object that did not get there in time.
-pub(crate) const LAST_LOOK: Duration = Duration::from_secs(5);
-
-impl Cluster {
-    /// Returns the error of a wait that took too long: what was waited for, and what the object says about it.
-    async fn too_late(&self, kind: &'static Kind, name: &str) -> Error {
-        let object = timeout_at(Instant::now() + LAST_LOOK, self.api(kind, false).get(name)).await;
-        let said = match &object {
-            Ok(Ok(object)) => readiness::said(object),
-            Ok(Err(error)) => format!("it cannot be read: {error}"),
-            Err(_) => "the API server does not answer".to_owned(),
-        };
-        Error::TooLate { kind: kind.name, name: name.to_owned(), namespace: self.namespace.clone(), said }
     }
 }
 

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::world::{World, ready, with};
 
-const COMMANDS: [&str; 20] = [
+const COMMANDS: [&str; 22] = [
     "debug kustomization podinfo --show-status",
     "debug ks podinfo --show-vars",
     "debug ks podinfo --show-history",
@@ -18,6 +18,8 @@ const COMMANDS: [&str; 20] = [
     "debug ks --show-status",
     "debug helmrelease podinfo --show-status",
     "debug hr podinfo --show-values",
+    "debug hr paths --show-values",
+    "debug hr blocked --show-values",
     "debug hr podinfo --show-history",
     "debug hr plain --show-values",
     "debug hr plain --show-history",
@@ -43,6 +45,12 @@ async fn world(namespace: &str) -> World {
             "values",
             "data",
             json!({ "values.yaml": "image: {tag: v1, pull: yes}\nlist: [1, 2]\nleft: null\n" }),
+        ),
+        kind(
+            "Secret",
+            "paths",
+            "stringData",
+            json!({ "flag": "True", "line": "8080\n", "many": "1,zones={a,b}", "literal": "{a},b\n" }),
         ),
         kind("Secret", "more", "stringData", json!({ "other.yaml": "image:\n  tag: v2\nratio: 0.5\n" })),
     ] {
@@ -83,6 +91,16 @@ async fn releases(world: &World) {
         ],
     });
     world.release("podinfo", spec).await;
+    let at = |key: &str, path: &str| reference("Secret", "paths", key, path);
+    let mut literal = at("literal", "literal");
+    literal["literal"] = true.into();
+    let spec = json!({
+        "values": { "image": { "tag": "v3" }, "name": "podinfo" },
+        "valuesFrom": [at("flag", "image.tag"), at("line", "port"), at("many", r"a\.b[1]"), literal],
+    });
+    world.object_with("HelmRelease", "paths", spec).await;
+    let spec = json!({ "values": { "name": "podinfo" }, "valuesFrom": [at("flag", "name.first")] });
+    world.object_with("HelmRelease", "blocked", spec).await;
     world.object_with("HelmRelease", "plain", json!({ "interval": "1m" })).await;
     let torn = json!({ "valuesFrom": [{ "kind": "ConfigMap", "name": "none" }] });
     world.object_with("HelmRelease", "torn", torn).await;

@@ -198,3 +198,24 @@ async fn a_helm_release_after_the_source_that_it_names() {
         running.end().await + &world.weir().transcript(&["reconcile hr odd --with-source"]).await;
     insta::assert_snapshot!(transcript);
 }
+
+/// CLI-REC01: Flux gets the object again and again. An account that may do that and no more need not list or watch it.
+#[tokio::test]
+async fn an_account_needs_the_rights_that_it_needs_for_flux() {
+    let world = World::with_helm("getter").await;
+    world.object("GitRepository", "podinfo").await;
+    let resources = ("source.toolkit.fluxcd.io", &["gitrepositories"][..]);
+    let token = world.plane.token_for("getter", "ci", resources, &["get", "patch"]).await.unwrap();
+    let weir = world.weir().with_kubeconfig(&world.plane.kubeconfig_for(&token).unwrap());
+    let running = weir.start("reconcile source git podinfo");
+    let handled = json!({ "lastHandledReconcileAt": world.requested("GitRepository", "podinfo").await });
+    let status =
+        with(ready(1, "True", "Succeeded", "stored artifact"), artifact(&format!("main@sha1:{SHA}")));
+    world.status("GitRepository", "podinfo", with(status, handled)).await;
+    let printed = running.end().await;
+    assert!(printed.ends_with(&format!("2> ✔ fetched revision main@sha1:{SHA}\n")), "{printed}");
+    let asked = world.plane.audited_requests().unwrap().into_iter();
+    let asked = asked.filter(|it| it.user.ends_with("getter:ci") && it.resource == "gitrepositories");
+    let asked: Vec<_> = asked.map(|it| (it.verb, it.code)).collect();
+    assert_eq!(asked, [("get".to_owned(), 200), ("list".to_owned(), 403), ("patch".to_owned(), 200)]);
+}
