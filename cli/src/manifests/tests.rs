@@ -61,6 +61,29 @@ fn an_installation_is_built_for_its_namespace() {
     assert_eq!(of_images.count(), 0);
 }
 
+/// CLI-INS01: each service of images brings its own kinds, and both together bring all.
+#[rstest::rstest]
+#[case("image-reflector-controller", &["imagepolicies", "imagerepositories"])]
+#[case("image-automation-controller", &["imageupdateautomations"])]
+#[case("image-reflector-controller,image-automation-controller", &["imagepolicies", "imagerepositories", "imageupdateautomations"])]
+fn kinds_come_with_the_service_that_works_on_them(#[case] extra: &str, #[case] expected: &[&str]) {
+    let objects = objects(&["--components-extra", extra]).unwrap();
+    let mut kinds = names(&objects, "CustomResourceDefinition");
+    kinds.retain(|name| name.ends_with(".image.toolkit.fluxcd.io"));
+    let expected: Vec<_> = expected.iter().map(|kind| format!("{kind}.image.toolkit.fluxcd.io")).collect();
+    assert_eq!(kinds, expected);
+}
+
+/// Source-controller does the work of Flux's source-watcher.
+#[rstest::rstest]
+#[case("source-controller", true)]
+#[case("source-watcher", true)]
+#[case("kustomize-controller", false)]
+fn artifact_generators_come_with_sources(#[case] components: &str, #[case] expected: bool) {
+    let kinds = names(&objects(&["--components", components]).unwrap(), "CustomResourceDefinition");
+    assert_eq!(kinds.contains(&"artifactgenerators.source.extensions.fluxcd.io".to_owned()), expected);
+}
+
 /// Two installations must not share an object without a namespace: the second would change the first one's.
 #[test]
 fn no_variant_names_another_namespace_or_shares_an_object() {

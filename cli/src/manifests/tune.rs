@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Choice, WRITTEN_NAMESPACE, exists};
+use super::{Choice, WRITTEN_NAMESPACE, component, exists};
 use crate::output::manifest::{set, text};
 
 /// Fits the objects of an installation to a choice; those that it does without are left out.
@@ -55,11 +55,10 @@ fn rename(value: &mut Value, namespace: &str) {
     }
 }
 
-/// CRDs come with the components that serve them.
+/// CRDs come with the components that serve them, which their labels name (CLI-INS01).
 fn is_wanted(definition: &Value, choice: &Choice) -> bool {
-    let group = text(definition, "/spec/group");
-    let service = group.split('.').next().unwrap_or_default();
-    choice.components().iter().any(|name| name.starts_with(service))
+    let server = component(text(definition, "/metadata/labels/app.kubernetes.io~1component"));
+    choice.components().contains(&server)
 }
 
 /// Several installations in one cluster do not share roles: their names end with the namespace (MAN-01).

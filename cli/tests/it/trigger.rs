@@ -69,6 +69,16 @@ async fn a_webhook_proves_who_sends_it() {
 }
 
 #[tokio::test]
+async fn a_webhook_names_its_sender_as_flux_does() {
+    let sink = sink().await;
+    let url = sink.url("");
+    weir(&sink).transcript(&[&format!("trigger receiver podinfo --url {url} --token t")]).await;
+    let requests = sink.requests();
+    let agents: Vec<_> = requests.iter().map(|request| request.header("user-agent")).collect();
+    assert_eq!(agents, [concat!("flux/v", env!("CARGO_PKG_VERSION"))]);
+}
+
+#[tokio::test]
 async fn flux_sends_the_same() {
     let Some(program) = flux_program("FLUX_CLI").unwrap() else { return };
     let (ours, theirs) = (sink().await, sink().await);

@@ -11,6 +11,8 @@ use crate::error::Error;
 
 /// Header with the signature of the payload.
 const SIGNATURE: HeaderName = HeaderName::from_static("x-signature");
+/// Name of the sender, as Flux's command has it: gateways and logs of receivers go by it (CLI-TRG01).
+const AGENT: &str = concat!("flux/v", env!("CARGO_PKG_VERSION"));
 /// Bytes of an answer that are shown.
 const MAX_ANSWER: usize = 16 * 1024;
 
@@ -42,7 +44,7 @@ impl Webhook {
         let client = weir_http::client_builder().build().map_err(|error| bad(&error))?;
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        headers.insert(USER_AGENT, HeaderValue::from_static(concat!("weir/v", env!("CARGO_PKG_VERSION"))));
+        headers.insert(USER_AGENT, HeaderValue::from_static(AGENT));
         Ok(Self { client, url, headers, payload, token: None })
     }
 
