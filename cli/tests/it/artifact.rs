@@ -200,6 +200,33 @@ fn weir_alone(transcript: &str, command: &str) -> String {
     rest[..rest.find("\n\n").unwrap() + 2].to_owned()
 }
 
+/// The descriptor of an artifact's configuration, which has its digest.
+async fn config(registry: &Registry, tag: &str) -> serde_json::Value {
+    let url = format!("http://{}/v2/org/app/manifests/{tag}", registry.address());
+    let request =
+        reqwest::Client::new().get(url).header("accept", "application/vnd.oci.image.manifest.v1+json");
+    let answer = request.send().await.unwrap().error_for_status().unwrap();
+    let manifest = weir_http::read_capped(answer, 1 << 20).await.unwrap();
+    serde_json::from_slice::<serde_json::Value>(&manifest).unwrap()["config"].clone()
+}
+
+/// CLI-ART03: Flux's libraries leave the configuration alone that is not one of images; this is the digest that its command writes.
+#[tokio::test]
+async fn the_configuration_is_that_of_flux() {
+    let registry = Registry::start().await.unwrap();
+    let (folder, url) = (manifests(), registry.url("org/app"));
+    for path in ["app", "app/config.yaml"] {
+        let push = format!("push artifact {url}:v1 --path {path} --source s --revision r");
+        weir(folder.path()).transcript(&[&push]).await;
+        let expected = json!({
+            "mediaType": "application/vnd.cncf.flux.config.v1+json",
+            "size": 115,
+            "digest": "sha256:5b943e2b943f6c81dbbd4e2eca5121f4fcc39139e3d1219d6d89bd925b77d9fe",
+        });
+        assert_eq!(config(&registry, "v1").await, expected);
+    }
+}
+
 #[tokio::test]
 async fn artifacts_of_flux_are_read_and_flux_reads_ours() {
     let registry = Registry::start().await.unwrap();
@@ -216,6 +243,8 @@ async fn artifacts_of_flux_are_read_and_flux_reads_ours() {
         let ours =
             shown(&ours, &registry).replace(":w", ":f").replace("\"w\"", "\"f\"").replace("tag: w", "tag: f");
         assert_eq!(ours, shown(&theirs, &registry));
+        let configs = [config(&registry, "w").await, config(&registry, "f").await];
+        assert_eq!(configs[0], configs[1], "CLI-ART03");
     }
     weir.agrees_with_flux(&[
         &format!("list artifacts {url}"),
