@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Invariants: a tenant's objects are touched with the tenant's identity only; nothing of a stage is applied before all
-//! of it has passed the server's dry-run; a reconcile that changes nothing costs one status write and one event.
+//! of it has passed the server's dry-run; a reconcile that changes nothing costs at most one status write and one event.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
 pub mod args;

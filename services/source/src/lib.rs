@@ -1,5 +1,5 @@
-//! The source service: resolves what a `GitRepository`, `OCIRepository`, `HelmRepository` or `HelmChart` points at, fetches it
-//! when it is new, and advertises it as an immutable artifact over HTTP and gRPC.
+//! The source service: resolves what a source (`GitRepository`, `OCIRepository`, `Bucket`, `HelmRepository`, `HelmChart`) points at,
+//! fetches it when it is new, and advertises it as an immutable artifact over HTTP and gRPC; an `ArtifactGenerator` makes artifacts of others.
 //!
 //! ```text
 //!  remote ──► observe (secrets, revision) ──► decide (fetch or not) ──► act (fetch, pack, store) ──► report
