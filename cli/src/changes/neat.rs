@@ -23,64 +23,103 @@ const ORDERS: [&[&str]; 12] = [
 
 /// Returns a value as YAML.
 pub(super) fn yaml(value: &Value, is_ordered: bool) -> String {
-    let mut text = String::new();
-    write("", false, value, is_ordered, &mut text);
-    text
+    let mut writer = Writer { is_ordered, text: String::new() };
+    writer.value("", Place::Line, value);
+    writer.text
 }
 
-fn write(indent: &str, is_begun: bool, value: &Value, is_ordered: bool, text: &mut String) {
-    let deeper = format!("{indent}  ");
+/// The place at which a value begins.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// A line of its own, which is to be indented.
+    Line,
+    /// Behind the dash of an item or the colon of a key.
+    Behind,
+}
+
+struct Writer {
+    /// True when well-known keys come first.
+    is_ordered: bool,
+    text: String,
+}
+
+impl Writer {
+    fn value(&mut self, indent: &str, place: Place, value: &Value) {
+        match value {
+            Value::Array(items) => self.list(indent, place, items),
+            Value::Object(map) => self.map(indent, place, map),
+            value => self.scalar(indent, value),
+        }
+    }
+
+    fn list(&mut self, indent: &str, place: Place, items: &[Value]) {
+        let deeper = format!("{indent}  ");
+        for (index, item) in items.iter().enumerate() {
+            self.begin(indent, place, index);
+            self.text.push_str("- ");
+            match empty(item) {
+                Some(brackets) => self.end_with(brackets),
+                None => self.value(&deeper, Place::Behind, item),
+            }
+        }
+    }
+
+    fn map(&mut self, indent: &str, place: Place, map: &Map<String, Value>) {
+        let deeper = format!("{indent}  ");
+        for (index, key) in keys(map, self.is_ordered).into_iter().enumerate() {
+            self.begin(indent, place, index);
+            let value = map.get(key).unwrap_or(&Value::Null);
+            self.text.push_str(&format!("{key}:"));
+            match (empty(value), value) {
+                (Some(brackets), _) => self.end_with(&format!(" {brackets}")),
+                (_, Value::Array(list)) => {
+                    self.end_with("");
+                    self.list(indent, Place::Line, list);
+                }
+                (_, Value::Object(map)) => {
+                    self.end_with("");
+                    self.map(&deeper, Place::Line, map);
+                }
+                (_, value) => {
+                    self.text.push(' ');
+                    self.scalar(&deeper, value);
+                }
+            }
+        }
+    }
+
+    fn scalar(&mut self, indent: &str, value: &Value) {
+        let shown = scalar(value);
+        if shown.contains('\n') {
+            self.end_with("|");
+            let lines: Vec<_> = shown.split('\n').map(|line| format!("{indent}{line}")).collect();
+            self.end_with(&lines.join("\n"));
+        } else if value.is_string() && needs_quotes(&shown) {
+            self.end_with(&format!("{shown:?}"));
+        } else {
+            self.end_with(&shown);
+        }
+    }
+
+    /// Indents a part of a collection, unless it is the first one and stands behind something.
+    fn begin(&mut self, indent: &str, place: Place, index: usize) {
+        if index > 0 || place == Place::Line {
+            self.text.push_str(indent);
+        }
+    }
+
+    fn end_with(&mut self, text: &str) {
+        self.text.push_str(text);
+        self.text.push('\n');
+    }
+}
+
+/// Returns the brackets of a collection that has nothing in it.
+fn empty(value: &Value) -> Option<&'static str> {
     match value {
-        Value::Array(items) => {
-            for (index, item) in items.iter().enumerate() {
-                if index > 0 || !is_begun {
-                    text.push_str(indent);
-                }
-                text.push_str("- ");
-                match item {
-                    Value::Object(map) if map.is_empty() => text.push_str("{}\n"),
-                    Value::Array(list) if list.is_empty() => text.push_str("[]\n"),
-                    item => write(&deeper, true, item, is_ordered, text),
-                }
-            }
-        }
-        Value::Object(map) => {
-            for (index, key) in keys(map, is_ordered).into_iter().enumerate() {
-                if index > 0 || !is_begun {
-                    text.push_str(indent);
-                }
-                text.push_str(&format!("{key}:"));
-                match map.get(key).unwrap_or(&Value::Null) {
-                    Value::Object(map) if map.is_empty() => text.push_str(" {}\n"),
-                    Value::Array(list) if list.is_empty() => text.push_str(" []\n"),
-                    Value::Array(list) => {
-                        text.push('\n');
-                        write(indent, false, &Value::Array(list.clone()), is_ordered, text);
-                    }
-                    value @ Value::Object(_) => {
-                        text.push('\n');
-                        write(&deeper, false, value, is_ordered, text);
-                    }
-                    value => {
-                        text.push(' ');
-                        write(&deeper, false, value, is_ordered, text);
-                    }
-                }
-            }
-        }
-        value => {
-            let shown = scalar(value);
-            if shown.contains('\n') {
-                text.push_str("|\n");
-                let lines: Vec<_> = shown.split('\n').map(|line| format!("{indent}{line}")).collect();
-                text.push_str(&lines.join("\n"));
-            } else if value.is_string() && needs_quotes(&shown) {
-                text.push_str(&format!("{shown:?}"));
-            } else {
-                text.push_str(&shown);
-            }
-            text.push('\n');
-        }
+        Value::Object(map) if map.is_empty() => Some("{}"),
+        Value::Array(list) if list.is_empty() => Some("[]"),
+        _ => None,
     }
 }
 

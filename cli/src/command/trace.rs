@@ -130,7 +130,6 @@ async fn get(cluster: &Cluster, resource: &Resource, name: &str) -> Result<Dynam
 
 /// Returns the pairs of a resource's word and a name: `pod/a cm/b`, or `pod,cm a b`.
 fn pairs(arguments: &[String]) -> Result<Vec<(&str, &str)>, Error> {
-    let refused = |message: &str| Error::Flags(message.to_owned());
     if !arguments.iter().any(|argument| argument.contains('/')) {
         let (words, names) = arguments.split_first().ok_or_else(|| refused(USAGE))?;
         if names.is_empty() {
@@ -139,27 +138,28 @@ fn pairs(arguments: &[String]) -> Result<Vec<(&str, &str)>, Error> {
         let words = words.split(',');
         return Ok(words.flat_map(|word| names.iter().map(move |name| (word, name.as_str()))).collect());
     }
-    let pair = |argument: &'_ String| -> Option<(usize, usize)> {
-        let slash = argument.find('/')?;
-        (slash > 0 && slash + 1 < argument.len()).then_some((slash, slash + 1))
-    };
-    arguments
-        .iter()
-        .map(|argument| {
-            if !argument.contains('/') {
-                return Err(refused(
-                    "there is no need to specify a resource type as a separate argument when passing arguments in \
-                     resource/name form (e.g. 'weir trace resource/<resource_name>' instead of 'weir trace resource \
-                     resource/<resource_name>'",
-                ));
-            }
-            if argument.matches('/').count() > 1 {
-                return Err(refused("arguments in resource/name form may not have more than one slash"));
-            }
-            let parts = pair(argument).and_then(|(end, start)| Some((argument.get(..end)?, argument.get(start..)?)));
-            parts.ok_or_else(|| refused("arguments in resource/name form must have a single resource and name"))
-        })
-        .collect()
+    arguments.iter().map(|argument| pair(argument)).collect()
+}
+
+fn pair(argument: &str) -> Result<(&str, &str), Error> {
+    match argument.split_once('/') {
+        None => Err(refused(
+            "there is no need to specify a resource type as a separate argument when passing arguments in \
+             resource/name form (e.g. 'weir trace resource/<resource_name>' instead of 'weir trace resource \
+             resource/<resource_name>'",
+        )),
+        Some((_, name)) if name.contains('/') => {
+            Err(refused("arguments in resource/name form may not have more than one slash"))
+        }
+        Some((word, name)) if word.is_empty() || name.is_empty() => {
+            Err(refused("arguments in resource/name form must have a single resource and name"))
+        }
+        Some(pair) => Ok(pair),
+    }
+}
+
+fn refused(message: &str) -> Error {
+    Error::Flags(message.to_owned())
 }
 
 #[cfg(test)]

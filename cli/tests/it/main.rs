@@ -17,6 +17,7 @@ mod envsubst;
 mod events;
 mod examples;
 mod export;
+mod feature_gates;
 mod forms;
 mod get;
 mod help;

@@ -10,6 +10,7 @@ use futures::StreamExt;
 use futures::stream::BoxStream;
 use tokio_util::sync::CancellationToken;
 use tonic::{Code, Request, Response, Status};
+use weir_api::{ExternalArtifact, FluxObject};
 use weir_artifact::{Digest, Location, VerifyError};
 use weir_proto::source::v1::artifacts_server::{Artifacts, ArtifactsServer};
 use weir_proto::source::v1::{
@@ -146,6 +147,11 @@ impl Artifacts for Rpc {
         let key = ObjectKey::new(&asked.namespace, &asked.name);
         let kind = self.kind(&asked.kind)?;
         self.allow(&request, "patch", kind, key.clone()).await?;
+        // Nobody answers requests for these: another object, or another controller, makes them.
+        if kind.name() == ExternalArtifact::KIND {
+            let text = "an ExternalArtifact is made by what its spec.sourceRef names: reconcile that";
+            return Err(Status::failed_precondition(text));
+        }
         let handled = request::handled(&self.client, kind, &key, &self.news).await?;
         let artifact = handled.artifact.unwrap_or_default();
         let answer =

@@ -387,7 +387,7 @@ pub mod kustomizations_client {
             self.inner.server_streaming(req, path, codec).await
         }
         /// Tells what keeps the Kustomization from being Ready, and what keeps that: suspension, its source, its dependencies, its
-        /// objects. Of objects that the caller may not `get` only the name is shown.
+        /// objects. Of Kustomizations and sources that the caller may not `get` only the name is shown.
         pub async fn explain(
             &mut self,
             request: impl tonic::IntoRequest<super::ExplainRequest>,
@@ -472,7 +472,7 @@ pub mod kustomizations_server {
             tonic::Status,
         >;
         /// Tells what keeps the Kustomization from being Ready, and what keeps that: suspension, its source, its dependencies, its
-        /// objects. Of objects that the caller may not `get` only the name is shown.
+        /// objects. Of Kustomizations and sources that the caller may not `get` only the name is shown.
         async fn explain(
             &self,
             request: tonic::Request<super::ExplainRequest>,

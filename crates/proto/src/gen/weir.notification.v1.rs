@@ -116,7 +116,7 @@ pub enum Severity {
     Info = 1,
     /// Something failed.
     Error = 2,
-    /// Progress, not sent to providers.
+    /// Progress; Alerts that take severity info take it too.
     Trace = 3,
 }
 impl Severity {

@@ -15,7 +15,8 @@ use weir_testkit::{GitServer, Registry, authorized};
 use crate::world::{Setup, World, paths};
 
 async fn token(world: &World, account: &str, verbs: &[&str]) -> String {
-    let resources = ("source.toolkit.fluxcd.io", &["gitrepositories", "ocirepositories"][..]);
+    let resources =
+        ("source.toolkit.fluxcd.io", &["gitrepositories", "ocirepositories", "externalartifacts"][..]);
     world.plane.token_for(&world.namespace, account, resources, verbs).await.unwrap()
 }
 
@@ -66,6 +67,10 @@ async fn artifacts_are_streamed_by_digest_and_watched() {
     let asked = authorized(&token, reconcile(&world, "app"));
     let done = client.reconcile(asked).await.unwrap().into_inner();
     assert_eq!((done.revision, done.ready), (format!("latest@{pushed}"), true));
+    // Made by something else, which would have to be asked.
+    let other = ReconcileRequest { kind: "ExternalArtifact".into(), ..reconcile(&world, "app") };
+    let refused = client.reconcile(authorized(&token, other)).await.unwrap_err();
+    assert_eq!(refused.code(), Code::FailedPrecondition, "{refused}");
     let told = async |news: &mut tonic::Streaming<WatchResponse>| loop {
         let told = news.next().await.unwrap().unwrap();
         if told.digest == done.digest && told.ready {
