@@ -24,6 +24,9 @@ use crate::kind::Kind;
 /// history stays readable when both are in use.
 pub(crate) const FIELD_MANAGER: &str = "flux";
 
+/// Message of Flux's libraries for an object without a namespace.
+const NO_NAMESPACE: &str = "an empty namespace may not be set when a resource name is provided";
+
 /// A cluster, the namespace to work in, and the time to be done.
 #[derive(Clone)]
 pub(crate) struct Cluster {
@@ -33,6 +36,17 @@ pub(crate) struct Cluster {
     pub(crate) namespace: String,
     /// End of `--timeout`.
     pub(crate) deadline: Instant,
+}
+
+/// The outcome of making an object as it should be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Upsert {
+    /// It was not there.
+    Created,
+    /// It was another one.
+    Updated,
+    /// It was as it should be.
+    Unchanged,
 }
 
 /// The objects to list.
@@ -114,12 +128,18 @@ impl Cluster {
             return Err(Error::NameRequired(kind.name));
         }
         addressable(kind, name)?;
+        self.check_namespace()?;
         match self.in_time(self.api(kind, false).get(name)).await? {
             Err(kube::Error::Api(status)) if status.reason == "NotFound" => {
                 Err(Error::Api(format!("{}{}", status.message, self.similar(kind, name).await)))
             }
             got => got.map_err(|error| Error::api(kind, error)),
         }
+    }
+
+    /// Refuses the namespace that a label or a manifest lacks: without it an address is that of something else.
+    pub(crate) fn check_namespace(&self) -> Result<(), Error> {
+        if self.namespace.is_empty() { Err(Error::Api(NO_NAMESPACE.to_owned())) } else { Ok(()) }
     }
 
     /// One object; nothing where it is not there.
@@ -177,26 +197,33 @@ impl Cluster {
         requested.map_err(|error| Error::api(kind, error))
     }
 
-    /// Makes an object, or gives an existing one these labels and this spec; returns true when it is new. The rest of an
-    /// existing object is kept.
+    /// Makes an object, or gives an existing one these labels and this spec. The rest of an existing object is kept.
     pub(crate) async fn upsert(
         &self,
         kind: &'static Kind,
         name: &str,
         object: &Value,
-    ) -> Result<bool, Error> {
+    ) -> Result<Upsert, Error> {
         let api = self.api(kind, false);
         let params = PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };
         let wanted: DynamicObject = serde_json::from_value(object.clone()).map_err(std::io::Error::from)?;
         let failed = |error| Error::api(kind, error);
         let Some(mut found) = self.in_time(api.get_opt(name)).await?.map_err(failed)? else {
-            return self.in_time(api.create(&params, &wanted)).await?.map(|_| true).map_err(failed);
+            return self
+                .in_time(api.create(&params, &wanted))
+                .await?
+                .map(|_| Upsert::Created)
+                .map_err(failed);
         };
+        let before = found.clone();
         found.metadata.labels = wanted.metadata.labels;
         if let (Some(data), Some(spec)) = (found.data.as_object_mut(), wanted.data.get("spec")) {
             data.insert("spec".to_owned(), spec.clone());
         }
-        self.in_time(api.replace(name, &params, &found)).await?.map(|_| false).map_err(failed)
+        if found == before {
+            return Ok(Upsert::Unchanged);
+        }
+        self.in_time(api.replace(name, &params, &found)).await?.map(|_| Upsert::Updated).map_err(failed)
     }
 
     /// Deletes an object; does not wait until it is gone.
@@ -335,6 +362,18 @@ mod tests {
             (Err(error), Err(words)) => assert!(error.to_string().contains(words), "{error}"),
             (found, _) => panic!("{found:?}"),
         }
+    }
+
+    #[tokio::test]
+    async fn an_object_without_a_namespace_is_not_asked_for() {
+        let server = tower::service_fn(|_: http::Request<Body>| {
+            std::future::ready(Ok::<_, Infallible>(http::Response::new(Body::empty())))
+        });
+        let client = kube::Client::new(server, "default");
+        let deadline = Instant::now() + Duration::from_secs(30);
+        let cluster = Cluster { client, namespace: String::new(), deadline };
+        let refused = cluster.get(Kind::named("Kustomization").unwrap(), "app").await.unwrap_err();
+        assert_eq!(refused.to_string(), NO_NAMESPACE);
     }
 
     #[rstest::rstest]

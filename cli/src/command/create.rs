@@ -20,7 +20,7 @@ use serde_json::{Map, Value, json};
 
 use self::flag::Flags;
 use self::recipe::Recipe;
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, Upsert};
 use crate::csv::Record;
 use crate::error::Error;
 use crate::global::Global;
@@ -248,9 +248,14 @@ async fn apply(
 ) -> Result<(), Error> {
     let is_source = kind.words.group == Some(Group::Source);
     progress::action(&format!("applying {noun}"));
-    let is_new = cluster.upsert(kind, name, object).await?;
+    let outcome = cluster.upsert(kind, name, object).await?;
     let made = if matches!(kind.name, "HelmRepository" | "HelmChart") { "source" } else { noun };
-    progress::success(&format!("{made} {}", if is_new { "created" } else { "updated" }));
+    match outcome {
+        Upsert::Created => progress::success(&format!("{made} created")),
+        // Flux says so of these kinds only if it is true.
+        Upsert::Unchanged if kind.words.group == Some(Group::Image) => {}
+        Upsert::Updated | Upsert::Unchanged => progress::success(&format!("{made} updated")),
+    }
     progress::waiting(&format!("waiting for {noun} reconciliation"));
     let ready = cluster.wait(kind, name, |object, now| is_ready(kind, object, now)).await?;
     progress::success(&match kind.words.group {

@@ -314,6 +314,13 @@ async fn the_object_of_the_cluster_counts_unless_there_is_a_file() {
     });
     world.object_with("Kustomization", "child-live", child).await;
     assert!(weir.stdout(nested).await.contains("name: inner-of-cluster\n"));
+    let nowhere =
+        CHILD.replace("  namespace: flux-system\n", "").replace("fleet}", "fleet, namespace: build-live}");
+    write(folder.path(), &[("nested/child.yaml", &nowhere)]);
+    let refused = weir.transcript(&[nested]).await;
+    let reason = "failed to get kustomization object: an empty namespace may not be set when a resource name is provided";
+    assert!(refused.contains(reason), "{refused}");
+    weir.agrees_wholly_with_flux(&[nested]).await;
 }
 
 #[tokio::test]

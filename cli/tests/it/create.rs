@@ -109,6 +109,34 @@ async fn a_source_is_made_then_changed_and_waited_for() {
     insta::assert_snapshot!(transcript);
 }
 
+/// CLI-CRE11: of images, a change is told where there is one.
+#[tokio::test]
+async fn an_automation_that_is_as_it_should_be_is_left_alone() {
+    let world = World::new("create-same").await;
+    let line = |branch: &str| {
+        format!(
+            "create image update apps --git-repo-ref apps --git-repo-path ./apps --checkout-branch {branch} \
+             --author-name bot --author-email bot@example.com"
+        )
+    };
+    let mut lines = Vec::new();
+    for (generation, branch) in [(1, "main"), (1, "main"), (2, "next")] {
+        let running = world.weir().start(&line(branch));
+        let is_written = |object: Option<&DynamicObject>| {
+            object.is_some_and(|it| it.data.pointer("/spec/git/checkout/ref/branch") == Some(&json!(branch)))
+        };
+        let api = world.api("ImageUpdateAutomation").await;
+        wait_for(&api, "apps", "the spec", DEADLINE, is_written).await.unwrap();
+        world.status("ImageUpdateAutomation", "apps", ready(generation, "True", "Succeeded", "done")).await;
+        let printed = running.end().await;
+        let told = printed.lines().filter(|line| line.ends_with("ated")).map(str::to_owned);
+        lines.push(told.collect::<Vec<_>>());
+    }
+    let expected = ["2> ✔ ImageUpdateAutomation created", "2> ✔ ImageUpdateAutomation updated"];
+    assert_eq!(lines, [vec![expected[0]], vec![], vec![expected[1]]]);
+    world.weir().agrees_wholly_with_flux(&[&line("next")]).await;
+}
+
 #[tokio::test]
 async fn a_source_that_does_not_get_ready_tells_why_in_the_end() {
     let world = World::new("create-late").await;

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::world::{SHA, World, artifact, condition, ready, with};
 
-const COMMANDS: [&str; 20] = [
+const COMMANDS: [&str; 21] = [
     "trace configmap podinfo",
     "trace cm/podinfo service/podinfo",
     "trace ConfigMaps podinfo other",
@@ -19,6 +19,7 @@ const COMMANDS: [&str; 20] = [
     "trace namespace trace-of-nobody",
     "trace cm other",
     "trace cm lost",
+    "trace cm nowhere-applied",
     "trace cm nowhere",
     "trace cm other nowhere elsewhere",
     "trace nothing x",
@@ -107,6 +108,7 @@ async fn objects(world: &World) {
         object("ConfigMap", "podinfo", labels("kustomize", namespace, "podinfo")),
         object("ConfigMap", "other", json!({})),
         object("ConfigMap", "lost", labels("kustomize", namespace, "of-nothing")),
+        object("ConfigMap", "nowhere-applied", json!({ "kustomize.toolkit.fluxcd.io/name": "podinfo" })),
         object("ServiceAccount", "oci", labels("helm", namespace, "of-oci")),
         object("ServiceAccount", "chart-of-git", labels("helm", namespace, "of-git")),
         object("Namespace", "trace-of-nobody", json!({})),

@@ -189,6 +189,7 @@ mod tests {
     #[case::into_a_list_of_the_release(json!({ "ports": [1, 2] }), &[("ports[1]", "3")], json!({ "ports": [1, 3] }))]
     #[case::behind_a_list_of_the_release(json!({ "ports": [1, 2] }), &[("ports[2]", "3")], json!({ "ports": [1, 2] }))]
     #[case::once(json!({ "image": { "tag": "v3" } }), &[("image.tag", "v4"), ("image.tag", "v5")], json!({ "image": { "tag": "v4" } }))]
+    #[case::large_integers(json!({ "id": 1_234_567_890_123_456_789_u64, "year": 2026 }), &[("", "a: -1234567890123456789"), ("b", "1234567890123456789")], json!({ "id": 1_234_567_890_123_456_800_u64, "year": 2026, "a": -1_234_567_890_123_456_800_i64, "b": 1_234_567_890_123_456_789_u64 }))]
     #[case::the_line_end_stays(json!({}), &[("a", "8080\n")], json!({ "a": "8080\n" }))]
     #[case::quoted(json!({}), &[("a", "'8080'"), ("b", "\"{x,y}\""), ("c", "'")], json!({ "a": "8080", "b": ["x", "y"], "c": "" }))]
     #[case::several(json!({}), &[("a", "1,b=2"), ("c", "{x,y}")], json!({ "a": 1, "b": 2, "c": ["x", "y"] }))]

@@ -74,8 +74,10 @@ impl Specs<'_> {
     /// As it is in the cluster, or as it was built when it is not there yet.
     pub(crate) async fn of_nested(&self, built: Kustomization) -> Result<Kustomization, Error> {
         let Some(cluster) = &self.cluster else { return Ok(built) };
-        let api = api(cluster, &built.namespace().unwrap_or_default());
-        let live = cluster.in_time(api.get_opt(&built.name_any())).await?;
+        let namespace = built.namespace().unwrap_or_default();
+        let named = cluster.in_namespace(&namespace).check_namespace();
+        named.map_err(|error| Error::KustomizationObject(error.to_string()))?;
+        let live = cluster.in_time(api(cluster, &namespace).get_opt(&built.name_any())).await?;
         Ok(live.map_err(unknown)?.unwrap_or(built))
     }
 

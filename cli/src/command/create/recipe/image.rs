@@ -23,8 +23,13 @@ pub(super) static REPOSITORY: Recipe = Recipe {
     complete: |flags, _| check_image(flags.required("image", "an image repository (--image) is required")?),
 };
 
-/// Refuses names of images that the services refuse.
+/// Refuses names of images that the services refuse, in their words.
 fn check_image(image: &str) -> Result<(), Error> {
+    if let Some((scheme, _)) = image.split_once("://") {
+        return refuse(format!(
+            "unable to parse image value: image '{image}' should not include URL scheme; remove '{scheme}://'"
+        ));
+    }
     match Repository::parse(image) {
         Ok(_) => Ok(()),
         Err(error) => refuse(format!("unable to parse image value: {error}")),
@@ -182,6 +187,14 @@ pub(super) static UPDATE: Recipe = Recipe {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_address_is_told_what_to_take_away() {
+        assert!(check_image("ghcr.io/org/app").is_ok());
+        let refused = check_image("https://ghcr.io/org/app").unwrap_err().to_string();
+        let expected = "unable to parse image value: image 'https://ghcr.io/org/app' should not include URL scheme; remove 'https://'";
+        assert_eq!(refused, expected);
+    }
 
     #[rstest::rstest]
     #[case("", &[])]

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use serde_json::Value;
+use serde_json::{Number, Value};
 
 /// A map that may be part of several others.
 pub(super) type Map = Rc<RefCell<BTreeMap<String, Node>>>;
@@ -45,9 +45,17 @@ impl From<Value> for Node {
             Value::Array(items) => {
                 Self::List(Rc::new(RefCell::new(items.into_iter().map(Self::from).collect())))
             }
+            Value::Number(number) => Self::Scalar(rounded(number).into()),
             scalar => Self::Scalar(scalar),
         }
     }
+}
+
+/// Returns a number as releases get it. Helm's are floating-point ones: the last digits of a large integer are noughts.
+fn rounded(number: Number) -> Number {
+    let is_integer = number.is_i64() || number.is_u64();
+    let digits = number.as_f64().filter(|_| is_integer).map(|float| float.to_string());
+    digits.and_then(|digits| digits.parse().ok()).unwrap_or(number)
 }
 
 impl From<&Node> for Value {
