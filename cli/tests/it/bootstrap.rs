@@ -34,9 +34,14 @@ impl Home {
     }
 
     pub(crate) async fn on(plane: ControlPlane) -> Self {
+        Self::with(plane, Vec::new()).await
+    }
+
+    /// On a control plane, with flags of the kustomize service.
+    async fn with(plane: ControlPlane, flags: Vec<String>) -> Self {
         let folder = Folder::new("bootstrap").unwrap();
         let source = service(&plane, &folder, "source", storage_flags().unwrap()).await;
-        let kustomize = service(&plane, &folder, "kustomize", Vec::new()).await;
+        let kustomize = service(&plane, &folder, "kustomize", flags).await;
         Self { _services: [source, kustomize], plane, folder }
     }
 
@@ -132,6 +137,22 @@ async fn the_steps_are_those_of_flux() {
         lines.map(str::to_owned).collect::<Vec<_>>()
     };
     assert_eq!(steps(&ours, &of_ours), steps(&theirs, &url));
+}
+
+/// TEN-01: Kustomizations act as tenants, but for the one that installs the services.
+#[tokio::test]
+async fn a_cluster_of_tenants_is_bootstrapped() {
+    let flags = ["--no-cross-namespace-refs=true", "--default-service-account=default"].map(str::to_owned);
+    let home = Home::with(ControlPlane::start().await.unwrap(), flags.into()).await;
+    let server = GitServer::start().await.unwrap();
+    let (repository, url) = (server.repo("fleet").unwrap(), server.url("fleet"));
+    let line = format!(
+        "bootstrap git --url {url} --allow-insecure-http --token-auth -p pass --with multi-tenancy {PATH}"
+    );
+    let transcript = with_nodes(&home.plane, home.weir().transcript(&[&line])).await;
+    assert!(transcript.ends_with("2> ✔ all components are healthy\n\n"), "{transcript}");
+    let sync = repository.read("main", "clusters/test/flux-system/gotk-sync.yaml").unwrap();
+    assert!(sync.contains("\n  serviceAccountName: kustomize-controller\n"), "{sync}");
 }
 
 /// CLI-BST12: what users wrote is applied from the first moment, and stays as it is.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Arg, ArgMatches, Command, CommandFactory};
 use weir_runtime::Program;
+use weir_runtime::gate::{Gates, WORKLOAD_IDENTITY};
 
 use super::layout::Layout;
 use crate::error::Error;
@@ -20,6 +21,9 @@ pub(super) struct Member {
     command: fn() -> Command,
     /// The names of its feature gates.
     gates: &'static [(&'static str, bool)],
+    /// True when it acts in the cluster as `--default-service-account`, for which no gate is needed; the others log in to
+    /// clouds as that account, and refuse to start with it while their gate is off (TEN-01, SRC-CLD-3).
+    impersonates: bool,
     /// Flags that are no flags of `weir run`, because they say how services of one process find each other.
     filled_in: &'static [(&'static str, Fill)],
     /// Parses its arguments.
@@ -35,6 +39,7 @@ pub(super) static MEMBERS: [Member; 5] = [
         name: "source-controller",
         command: weir_source_controller::args::Args::command,
         gates: &weir_source_controller::args::GATES,
+        impersonates: false,
         filled_in: &[EVENTS_URL, EVENTS_PEER, ("storage_path", |layout| layout.artifacts.clone().into())],
         program: weir_source_controller::program,
     },
@@ -42,6 +47,7 @@ pub(super) static MEMBERS: [Member; 5] = [
         name: "kustomize-controller",
         command: weir_kustomize_controller::args::Args::command,
         gates: &weir_kustomize_controller::args::GATES,
+        impersonates: true,
         filled_in: &[EVENTS_URL, EVENTS_PEER, ("source_grpc_addr", |layout| layout.peer.clone().into())],
         program: weir_kustomize_controller::program,
     },
@@ -49,6 +55,7 @@ pub(super) static MEMBERS: [Member; 5] = [
         name: "image-reflector-controller",
         command: weir_image_reflector_controller::args::Args::command,
         gates: &weir_image_reflector_controller::args::GATES,
+        impersonates: false,
         filled_in: &[EVENTS_URL, EVENTS_PEER, ("storage_path", |layout| layout.tags.clone().into())],
         program: weir_image_reflector_controller::program,
     },
@@ -56,6 +63,7 @@ pub(super) static MEMBERS: [Member; 5] = [
         name: "image-automation-controller",
         command: weir_image_automation_controller::args::Args::command,
         gates: &weir_image_automation_controller::args::GATES,
+        impersonates: false,
         filled_in: &[
             EVENTS_URL,
             EVENTS_PEER,
@@ -67,6 +75,7 @@ pub(super) static MEMBERS: [Member; 5] = [
         name: "notification-controller",
         command: weir_notification_controller::args::Args::command,
         gates: weir_notification_controller::args::GATES,
+        impersonates: false,
         filled_in: &[("outbox_path", |layout| layout.outbox.clone().into())],
         program: weir_notification_controller::program,
     },
@@ -88,15 +97,18 @@ impl Member {
     /// The argument list of the service.
     pub(super) fn arguments(&self, given: &ArgMatches, layout: &Layout) -> Vec<OsString> {
         let mut arguments = vec![OsString::from(self.name)];
+        let gates: Vec<&str> =
+            given.get_many::<String>("feature_gates").into_iter().flatten().map(String::as_str).collect();
+        let gates = self.gates_among(&gates.join(","));
         for flag in (self.command)().get_arguments() {
             let Some(long) = flag.get_long() else { continue };
             let id = flag.get_id().as_str();
             if let Some(value) = self.filled_in(flag) {
                 arguments.push(argument(long, value(layout)));
             } else if id == "feature_gates" {
-                let gates: Vec<&str> =
-                    given.get_many::<String>(id).into_iter().flatten().map(String::as_str).collect();
-                arguments.push(argument(long, self.gates_among(&gates.join(",")).into()));
+                arguments.push(argument(long, gates.clone().into()));
+            } else if id == "default_service_account" && !self.takes_default_account(&gates) {
+                // The default of the service, which is the Pod.
             } else if given.try_contains_id(id).unwrap_or_default() {
                 let values = given.get_raw(id).into_iter().flatten();
                 arguments.extend(values.map(|value| argument(long, value.to_owned())));
@@ -108,6 +120,12 @@ impl Member {
     fn filled_in(&self, flag: &Arg) -> Option<Fill> {
         let found = self.filled_in.iter().find(|(id, _)| flag.get_id() == id);
         found.map(|(_, value)| *value)
+    }
+
+    fn takes_default_account(&self, gates: &str) -> bool {
+        // A flag that cannot be read is refused by the service itself.
+        let gates = Gates::parse(self.gates, gates).unwrap_or_default();
+        self.impersonates || gates.enabled(WORKLOAD_IDENTITY)
     }
 
     fn gates_among(&self, flag: &str) -> String {

@@ -3,7 +3,7 @@ use std::path::Path;
 use clap::Parser;
 
 use super::layout::Layout;
-use super::member::{MEMBERS, check_gates};
+use super::member::{MEMBERS, Member, check_gates};
 use super::*;
 
 #[derive(Parser)]
@@ -71,6 +71,23 @@ fn a_gate_reaches_the_services_that_have_it() {
         "--feature-gates=StrictPostBuildSubstitutions=false,ObjectLevelWorkloadIdentity=true"
     );
     assert_eq!(gates("source-controller"), "--feature-gates=ObjectLevelWorkloadIdentity=true");
+}
+
+/// TEN-01: the component multi-tenancy gives the flag to the process of all services, most of which refuse it without the gate.
+#[test]
+fn the_default_account_reaches_the_services_that_may_have_one() {
+    let having = |flags: &[&str]| -> Vec<&str> {
+        let run = parse(flags);
+        let has = |member: &&Member| {
+            let arguments = arguments_of(member.name, &run);
+            arguments.contains(&"--default-service-account=default".to_owned())
+        };
+        MEMBERS.iter().filter(has).map(|member| member.name).collect()
+    };
+    let account = "--default-service-account=default";
+    assert_eq!(having(&[account]), ["kustomize-controller"]);
+    let with_gate = having(&[account, "--feature-gates=ObjectLevelWorkloadIdentity=true"]);
+    assert_eq!(with_gate, MEMBERS.each_ref().map(|member| member.name));
 }
 
 #[test]
