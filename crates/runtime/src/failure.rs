@@ -127,6 +127,13 @@ mod tests {
         assert_eq!(status.conditions.iter().map(reason).collect::<Vec<_>>().join(" "), conditions);
         assert_eq!((status.observed_generation, outcome.next), (observed, next));
         let (level, line) = outcome.log.unwrap();
+        let line = match outcome.cause {
+            Some(cause) => {
+                assert_eq!(line, "Reconciler error");
+                cause
+            }
+            None => line,
+        };
         let sent = &outcome.events[0];
         assert_eq!(format!("{:?} {} {level}", sent.severity, sent.reason), event);
         assert_eq!((sent.message.as_str(), line.as_str()), ("no", "no"));

@@ -165,7 +165,7 @@ where
         self.tell(&outcome.object, outcome.events);
         let next = written.err().unwrap_or(outcome.next);
         self.settings.metrics.reconciled(K::KIND, &key, took, next);
-        log(took, outcome.object.revision(), outcome.log);
+        log(took, outcome.object.revision(), outcome.log, outcome.cause);
         next
     }
 
@@ -361,12 +361,22 @@ fn set_field(object: &mut Value, field: &str, value: Value) {
 }
 
 /// The one line of a run; whose it is stands in the span around it.
-fn log(took: Duration, revision: Option<&str>, line: Option<(tracing::Level, String)>) {
+fn log(
+    took: Duration,
+    revision: Option<&str>,
+    line: Option<(tracing::Level, String)>,
+    cause: Option<String>,
+) {
     let duration_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
     match line {
-        Some((tracing::Level::ERROR, message)) => tracing::error!(revision, duration_ms, "{message}"),
+        Some((tracing::Level::ERROR, message)) => {
+            tracing::error!(revision, duration_ms, error = cause, "{message}")
+        }
         Some((tracing::Level::INFO, message)) => tracing::info!(revision, duration_ms, "{message}"),
         Some((_, message)) => tracing::debug!(revision, duration_ms, "{message}"),
         None => tracing::debug!(revision, duration_ms, "reconciled"),
     }
 }
+
+#[cfg(test)]
+mod tests;

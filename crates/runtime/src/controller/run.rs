@@ -13,6 +13,9 @@ use crate::cache::ObjectKey;
 use crate::event::EventDraft;
 use crate::queue::{Cause, Ticket};
 
+/// The line of a failure in the log, as controller-runtime has it.
+const FAILED: &str = "Reconciler error";
+
 /// One run over one object.
 pub struct Run<K> {
     /// The object as it is known, with its finalizer.
@@ -84,6 +87,8 @@ pub struct Outcome<K> {
     pub events: Vec<EventDraft>,
     /// The one log line of the run; `None` logs at debug level only.
     pub log: Option<(tracing::Level, String)>,
+    /// The cause of a failure, which stands beside the line of the log (OBS-01).
+    pub cause: Option<String>,
     /// True when the object keeps the status that it has: only the events are reported.
     pub(super) is_silent: bool,
 }
@@ -91,7 +96,7 @@ pub struct Outcome<K> {
 impl<K> Outcome<K> {
     /// A result to report.
     pub fn new(object: K, next: Next) -> Self {
-        Self { object, next, events: Vec::new(), log: None, is_silent: false }
+        Self { object, next, events: Vec::new(), log: None, cause: None, is_silent: false }
     }
 
     /// Returns no result: a newer cause made the run obsolete and follows at once. Only its events are reported.
@@ -118,10 +123,17 @@ impl<K> Outcome<K> {
         self
     }
 
-    /// Sets the log line at error level.
+    /// Sets the log line at error level: that the run has failed, and its cause.
     #[must_use]
-    pub fn error(mut self, message: impl Into<String>) -> Self {
+    pub fn error(self, cause: impl Into<String>) -> Self {
+        self.failed(FAILED, cause)
+    }
+
+    /// Sets the log line at error level in other words.
+    #[must_use]
+    pub fn failed(mut self, message: impl Into<String>, cause: impl Into<String>) -> Self {
         self.log = Some((tracing::Level::ERROR, message.into()));
+        self.cause = Some(cause.into());
         self
     }
 }

@@ -181,8 +181,8 @@ fn failed(
     }
     let retry = weir_api::Duration::from(pause);
     let took = text(attempt.started.elapsed());
-    let line = format!("Reconciliation failed after {took}, next try in {retry}: {}", failure.message);
-    draft.outcome(next).error(line)
+    let line = format!("Reconciliation failed after {took}, next try in {retry}");
+    draft.outcome(next).failed(line, failure.message.clone())
 }
 
 /// KS-HC-31: the next run follows at once.
