@@ -1,6 +1,8 @@
 //! Kubernetes Events (core/v1), written by ourselves so that the stock `flux events` finds counts, times and annotations
 //! (DEP-K8S-7).
 
+mod flood;
+
 use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, Instant};
 
@@ -12,6 +14,7 @@ use moka::sync::Cache;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
+use self::flood::Flood;
 use super::lanes::Lanes;
 use super::outbox::{CAPACITY, Waiting};
 use super::{Event, Severity};
@@ -59,22 +62,25 @@ impl Memory {
         Self { hasher: RandomState::new(), written }
     }
 
-    fn key(&self, event: &Event) -> u64 {
+    /// The key of an event. One that stands for others is the same with any message.
+    fn key(&self, event: &Event, is_combined: bool) -> u64 {
         let involved = &event.involved_object;
         let place = (&involved.uid, &involved.namespace, &involved.name);
-        self.hasher.hash_one((place, &event.reason, &event.message))
+        let message = Some(&event.message).filter(|_| !is_combined);
+        self.hasher.hash_one((place, &event.reason, message))
     }
 }
 
 pub(super) struct Recorder {
     client: kube::Client,
     memory: Memory,
+    flood: Flood,
     lost: Lost,
 }
 
 impl Recorder {
     pub(super) fn new(client: kube::Client, lost: Lost) -> Self {
-        Self { client, memory: Memory::new(), lost }
+        Self { client, memory: Memory::new(), flood: Flood::new(), lost }
     }
 
     pub(super) async fn run(&self, mut events: Waiting, stop: CancellationToken) {
@@ -83,10 +89,16 @@ impl Recorder {
             let uid = event.involved_object.uid.clone();
             writes.room_for(&uid).await;
             let (client, memory, lost) = (self.client.clone(), self.memory.clone(), self.lost.clone());
+            let mut event = event;
+            let is_combined = self.flood.combine(&mut event, Instant::now());
+            if !self.flood.admits(&event, Instant::now()) {
+                tracing::debug!(?event, "one Kubernetes event too many about an object");
+                continue;
+            }
             let (waiting, stop) = (events.len(), stop.clone());
             writes.start(uid, async move {
                 let start = Instant::now();
-                if !write(client, memory, event).await {
+                if !write(client, memory, event, is_combined).await {
                     lost.count();
                 }
                 #[expect(clippy::disallowed_methods, reason = "no run waits for events")]
@@ -105,13 +117,14 @@ fn pause_after(took: Duration, waiting: usize) -> Duration {
 
 /// Writes an event, or counts up the one that says the same; returns false when the API server took neither. In a namespace that is
 /// being deleted nobody misses it, and client-go drops it in silence, too.
-async fn write(client: kube::Client, memory: Memory, event: Event) -> bool {
+async fn write(client: kube::Client, memory: Memory, event: Event, is_combined: bool) -> bool {
     let involved = &event.involved_object;
-    let key = memory.key(&event);
+    let key = memory.key(&event, is_combined);
     let api: Api<KubeEvent> = Api::namespaced(client, &involved.namespace);
     if let Some(Written { nanosecond, count }) = memory.written.get(&key) {
         let name = event_name(&involved.name, nanosecond);
-        let patch = json!({ "count": count + 1, "lastTimestamp": Time(event.timestamp) });
+        let patch =
+            json!({ "count": count + 1, "lastTimestamp": Time(event.timestamp), "message": event.message });
         if api.patch(&name, &PatchParams::default(), &Patch::Merge(patch)).await.is_ok() {
             memory.written.insert(key, Written { nanosecond, count: count + 1 });
             return true;
@@ -186,9 +199,8 @@ mod tests {
     use super::*;
     use crate::event::InvolvedObject;
 
-    #[test]
-    fn events_are_the_same_by_object_reason_and_message() {
-        let event = |uid: &str, reason: &str, message: &str| Event {
+    pub(super) fn event(uid: &str, reason: &str, message: &str) -> Event {
+        Event {
             involved_object: InvolvedObject { uid: uid.to_owned(), ..InvolvedObject::default() },
             severity: Severity::Info,
             timestamp: Timestamp::UNIX_EPOCH,
@@ -197,12 +209,19 @@ mod tests {
             metadata: BTreeMap::new(),
             reporting_controller: String::new(),
             reporting_instance: String::new(),
-        };
+        }
+    }
+
+    #[test]
+    fn events_are_the_same_by_object_reason_and_message() {
         let memory = Memory::new();
-        let key = |uid, reason, message| memory.key(&event(uid, reason, message));
+        let key = |uid, reason, message| memory.key(&event(uid, reason, message), false);
         let first = key("1", "Failed", "no");
         assert_eq!(first, key("1", "Failed", "no"));
-        assert_eq!(first, memory.clone().key(&event("1", "Failed", "no")), "each write has a copy");
+        assert_eq!(first, memory.clone().key(&event("1", "Failed", "no"), false), "each write has a copy");
+        let combined = |message| memory.key(&event("1", "Failed", message), true);
+        assert_eq!(combined("no"), combined("yes"));
+        assert_ne!(first, combined("no"));
         for other in [key("2", "Failed", "no"), key("1", "Done", "no"), key("1", "Failed", "yes")] {
             assert_ne!(first, other);
         }
