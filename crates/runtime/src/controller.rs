@@ -244,7 +244,11 @@ impl<R: Reconciler> Controller<R> {
         let run = Run::new(object.clone(), ticket, Phases::default(), self.reporter.now());
         let (key, started) = (run.key.clone(), run.started);
         match AssertUnwindSafe(self.reconciler.finalize(run)).catch_unwind().await {
-            Ok(finalized) => Some(self.reporter.finalized::<R>(&object, finalized).await),
+            Ok(finalized) => {
+                let next = self.reporter.finalized::<R>(&object, finalized).await;
+                self.reporter.metrics().reconciled(R::Object::KIND, &key, started.elapsed(), next);
+                Some(next)
+            }
             Err(panic) => Some(self.reporter.panicked(&key, &*panic, started.elapsed())),
         }
     }

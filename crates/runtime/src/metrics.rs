@@ -32,8 +32,15 @@ use crate::queue::Queue;
 const RECONCILE_BUCKETS: [f64; 10] =
     [0.01, 0.038364, 0.147176, 0.564622, 2.166091, 8.309901, 31.879757, 122.302172, 469.194959, 1800.0];
 
-/// Buckets of queue and work durations, in seconds, as client-go's workqueue has them.
-const QUEUE_BUCKETS: [f64; 8] = [1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0];
+/// Buckets of the duration of a controller's reconciles, in seconds, as controller-runtime has them.
+const TIME_BUCKETS: [f64; 40] = [
+    0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.25,
+    1.5, 1.75, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 15.0, 20.0, 25.0, 30.0, 40.0,
+    50.0, 60.0,
+];
+
+/// Buckets of queue and work durations, in seconds, as controller-runtime has them.
+const QUEUE_BUCKETS: [f64; 12] = [1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0, 1000.0];
 
 const SUCCESS: &str = "success";
 const ERROR: &str = "error";
@@ -114,13 +121,14 @@ struct Families {
 impl Default for Metrics {
     fn default() -> Self {
         let reconcile: fn() -> Histogram = || Histogram::new(RECONCILE_BUCKETS);
+        let time: fn() -> Histogram = || Histogram::new(TIME_BUCKETS);
         let queue: fn() -> Histogram = || Histogram::new(QUEUE_BUCKETS);
         let families = Families {
             duration: Family::new_with_constructor(reconcile),
             total: Family::default(),
             errors: Family::default(),
             panics: Family::default(),
-            time: Family::new_with_constructor(reconcile),
+            time: Family::new_with_constructor(time),
             active: Family::default(),
             workers: Family::default(),
             queues: Queues::default(),
@@ -341,6 +349,10 @@ mod tests {
         let text = metrics.encode().unwrap();
         for line in [
             r#"gotk_reconcile_duration_seconds_bucket{le="0.038364",kind="Kustomization",name="web",namespace="apps"} 1"#,
+            r#"controller_runtime_reconcile_time_seconds_bucket{le="0.025",controller="kustomization"} 1"#,
+            r#"controller_runtime_reconcile_time_seconds_bucket{le="60.0",controller="kustomization"} 1"#,
+            r#"workqueue_queue_duration_seconds_bucket{le="1e-8",controller="kustomization",name="kustomization"} 1"#,
+            r#"workqueue_work_duration_seconds_bucket{le="1000.0",controller="kustomization",name="kustomization"} 1"#,
             r#"controller_runtime_reconcile_total{controller="kustomization",result="error"} 1"#,
             r#"controller_runtime_max_concurrent_reconciles{controller="kustomization"} 4"#,
             r#"controller_runtime_reconcile_total{controller="kustomization",result="success"} 0"#,

@@ -89,6 +89,29 @@ async fn a_deleted_object_is_finalized_once_and_goes() {
     world.stop().await;
 }
 
+/// OBS: a deletion that fails is an error in the metrics, as in Flux, where alerts see it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_deletion_that_fails_is_counted_as_an_error() {
+    let world = world(MarkReady::default()).await;
+    world.receiver("stuck", "").await;
+    let receivers = world.receivers().await;
+    wait_ready(&receivers, "stuck", DEADLINE).await.unwrap();
+    receivers.delete("stuck", &DeleteParams::default()).await.unwrap();
+    wait_gone(&receivers, "stuck", DEADLINE).await.unwrap();
+    let text = world.env.metrics.encode().unwrap();
+    assert!(
+        text.contains("controller_runtime_reconcile_errors_total{controller=\"receiver\"} 1\n"),
+        "{text}"
+    );
+    // The series of an object goes with it, whatever the last run has counted.
+    let gone = || async {
+        let text = world.env.metrics.encode().ok()?;
+        (!text.contains("gotk_reconcile_duration_seconds_count{")).then_some(())
+    };
+    eventually("the object's series to go", DEADLINE, gone).await.unwrap();
+    world.stop().await;
+}
+
 /// An object that the finalizer of somebody else keeps shows that its deletion was seen.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_deleted_object_that_others_keep_shows_its_last_generation() {
