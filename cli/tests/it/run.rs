@@ -9,13 +9,22 @@ use weir_testkit::{Folder, Process, eventually, free_port};
 use crate::weir::{DEADLINE, Weir};
 use crate::world::World;
 
-async fn is_ready(address: &str) -> Option<()> {
+/// The answer of a server of the process, once it is a good one.
+async fn get(address: &str, path: &str) -> Option<String> {
     let mut stream = tokio::net::TcpStream::connect(address).await.ok()?;
-    stream.write_all(b"GET /readyz HTTP/1.0\r\n\r\n").await.ok()?;
+    stream.write_all(format!("GET {path} HTTP/1.0\r\n\r\n").as_bytes()).await.ok()?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer).await.ok()?;
-    answer.contains(" 200 ").then_some(())
+    answer.contains(" 200 ").then_some(answer)
 }
+
+/// The flags that the component multi-tenancy adds (TEN-01), and one of those that do nothing.
+const FLAGS: [&str; 4] = [
+    "--no-cross-namespace-refs=true",
+    "--no-remote-bases=true",
+    "--default-service-account=default",
+    "--kube-api-qps=20",
+];
 
 #[tokio::test]
 async fn all_services_run_and_stop_together() {
@@ -27,10 +36,11 @@ async fn all_services_run_and_stop_together() {
     command.arg("run").env_clear().env("KUBECONFIG", world.plane.kubeconfig_path());
     command.env("XDG_DATA_HOME", folder.path()).env("TMPDIR", folder.path());
     command.args(addresses.iter().map(|(name, address)| format!("--{name}-addr={address}")));
+    command.args(FLAGS);
     let mut process = Process::start("weir run", &mut command, &folder.join("run.log")).unwrap();
 
     let health = &addresses[2].1;
-    let ready = eventually("weir run to be ready", DEADLINE, || is_ready(health)).await;
+    let ready = eventually("weir run to be ready", DEADLINE, || get(health, "/readyz")).await;
     assert!(ready.is_ok(), "{}", process.log_tail());
     // The gRPC server opens when every service has what it needs.
     let grpc = &addresses[0].1;
@@ -39,6 +49,14 @@ async fn all_services_run_and_stop_together() {
     for name in ["artifacts", "state/tags", "state/events"] {
         assert!(folder.join("weir").join(name).is_dir(), "{name}");
     }
+    let metrics = get(&addresses[1].1, "/metrics").await.unwrap();
+    let mut families: Vec<_> = metrics.lines().filter(|line| line.starts_with("# TYPE ")).collect();
+    assert!(families.contains(&"# TYPE gotk_token_cached_items gauge"), "{metrics}");
+    families.sort_unstable();
+    let twice: Vec<_> = families.windows(2).filter(|pair| pair[0] == pair[1]).collect();
+    assert!(twice.is_empty(), "{twice:?}");
+    let log = std::fs::read_to_string(folder.join("run.log")).unwrap();
+    assert_eq!(log.matches("the flag --kube-api-qps has no effect").count(), 1, "{log}");
     let ended = process.stop(DEADLINE).await.unwrap();
     assert!(ended.success(), "{ended}: {}", process.log_tail());
 }

@@ -29,6 +29,9 @@ pub enum ArgsError {
         /// Value of `--max-retry-delay`.
         max: Duration,
     },
+    /// A replica could lose its Lease while it believes that it leads; the words are client-go's.
+    #[error("{0}")]
+    Election(&'static str),
     /// One half of the TLS key pair is missing.
     #[error("--grpc-tls-cert and --grpc-tls-key must be given together")]
     GrpcTls,
@@ -42,6 +45,13 @@ pub enum ArgsError {
 
 /// Default address of the gRPC server.
 pub const DEFAULT_GRPC_ADDR: &str = ":9393";
+
+/// Default of `--kube-api-qps`.
+const KUBE_API_QPS: f32 = 50.0;
+/// Default of `--kube-api-burst`.
+const KUBE_API_BURST: u32 = 300;
+/// Most that a pause between two tries to renew a Lease is stretched by, at random, in client-go.
+const ELECTION_JITTER: f64 = 1.2;
 
 /// The place at which the Deployments mount the token for other services.
 pub const DEFAULT_PEER_TOKEN_FILE: &str = "/var/run/secrets/weir/token";
@@ -85,10 +95,10 @@ pub struct RuntimeArgs {
     #[arg(long, default_value_t = 5)]
     pub interval_jitter_percentage: u32,
     /// Sustained requests per second to the Kubernetes API (kept for compatibility, the server's flow control decides).
-    #[arg(long, default_value_t = 50.0)]
+    #[arg(long, default_value_t = KUBE_API_QPS)]
     pub kube_api_qps: f32,
     /// Burst of requests to the Kubernetes API (kept for compatibility, the server's flow control decides).
-    #[arg(long, default_value_t = 300)]
+    #[arg(long, default_value_t = KUBE_API_BURST)]
     pub kube_api_burst: u32,
     /// Log verbosity.
     #[arg(long, value_enum, default_value_t = Level::Info)]
@@ -164,7 +174,44 @@ impl RuntimeArgs {
         if self.grpc_tls_cert.is_some() != self.grpc_tls_key.is_some() {
             return Err(ArgsError::GrpcTls);
         }
-        Ok(())
+        if self.enable_leader_election { self.validate_election() } else { Ok(()) }
+    }
+
+    /// Refuses timings with which two replicas could lead at a time, or none, as client-go does (FLG-02).
+    fn validate_election(&self) -> Result<(), ArgsError> {
+        let lease = self.leader_election_lease_duration.to_std();
+        let renew = self.leader_election_renew_deadline.to_std();
+        let retry = self.leader_election_retry_period.to_std();
+        let fault = if lease <= renew {
+            "leaseDuration must be greater than renewDeadline"
+        } else if renew.as_secs_f64() <= retry.as_secs_f64() * ELECTION_JITTER {
+            "renewDeadline must be greater than retryPeriod*JitterFactor"
+        } else if retry.is_zero() {
+            // Then the other two are greater than zero.
+            "retryPeriod must be greater than zero"
+        } else {
+            return Ok(());
+        };
+        Err(ArgsError::Election(fault))
+    }
+
+    /// The flags that are set and do nothing (FLG-01).
+    fn of_no_effect(&self) -> impl Iterator<Item = &'static str> {
+        let flags = [
+            (self.kube_api_qps.to_bits() != KUBE_API_QPS.to_bits(), "kube-api-qps"),
+            (self.kube_api_burst != KUBE_API_BURST, "kube-api-burst"),
+        ];
+        flags.into_iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| flag)
+    }
+
+    /// Logs which flags do nothing, once for each process.
+    pub(crate) fn tell_of_no_effect(&self) {
+        for flag in self.of_no_effect() {
+            tracing::warn!(
+                logger = "setup",
+                "the flag --{flag} has no effect: the API server's flow control decides"
+            );
+        }
     }
 }
 
@@ -228,6 +275,32 @@ mod tests {
     fn jitter_of_a_hundred_percent_is_refused() {
         let args = Probe::parse_from(["x", "--interval-jitter-percentage=100"]).runtime;
         assert!(matches!(args.validate(), Err(ArgsError::Jitter(100))));
+    }
+
+    #[rstest::rstest]
+    #[case(&["--leader-election-lease-duration=30s"], "leaseDuration must be greater than renewDeadline")]
+    #[case(&["--leader-election-retry-period=25s"], "renewDeadline must be greater than retryPeriod*JitterFactor")]
+    #[case(&["--leader-election-retry-period=24900ms"], "")]
+    #[case(&["--leader-election-retry-period=0s"], "retryPeriod must be greater than zero")]
+    #[case(&["--leader-election-renew-deadline=0s"], "renewDeadline must be greater than retryPeriod*JitterFactor")]
+    #[case(&["--leader-election-lease-duration=0s"], "leaseDuration must be greater than renewDeadline")]
+    fn timings_of_the_election_are_checked_as_by_client_go(#[case] flags: &[&str], #[case] expected: &str) {
+        let args = Probe::parse_from([&["x", "--enable-leader-election=true"], flags].concat());
+        let refused = args.runtime.validate().err().map(|error| error.to_string());
+        assert_eq!(refused.unwrap_or_default(), expected);
+        let without = Probe::parse_from([&["x"], flags].concat());
+        without.runtime.validate().unwrap();
+    }
+
+    #[test]
+    fn flags_without_effect_are_told_when_they_are_set() {
+        let told = |flags: &[&str]| {
+            let args = Probe::parse_from([&["x"], flags].concat()).runtime;
+            args.of_no_effect().collect::<Vec<_>>()
+        };
+        assert_eq!(told(&["--kube-api-qps=20.5", "--kube-api-burst=10"]), ["kube-api-qps", "kube-api-burst"]);
+        assert_eq!(told(&["--kube-api-burst=10"]), ["kube-api-burst"]);
+        assert!(told(&[]).is_empty());
     }
 
     #[rstest::rstest]

@@ -20,7 +20,7 @@ pub(crate) use self::text::Text;
 pub use self::watch::{Scope, WatchError};
 
 /// Knowledge of a cache about its kind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 enum Knowledge {
     /// The first list has not come yet.
     Nothing,
@@ -30,6 +30,8 @@ enum Knowledge {
     NotServed,
     /// The account may not list the kind. There may be objects.
     Forbidden,
+    /// The API server cannot read the label selector, and says why. Nothing will be shown.
+    Unreadable(Arc<str>),
 }
 
 /// A namespaced object's name, the key of caches and queues.
@@ -165,6 +167,14 @@ impl<K: Cached> Cache<K> {
     pub async fn synced(&self) {
         // The sender lives in `self`, so that the wait can only end with the value.
         let _ = self.inner.knowledge.subscribe().wait_for(|known| *known != Knowledge::Nothing).await;
+    }
+
+    /// Returns the API server's words about a label selector that is none.
+    fn refusal(&self) -> Option<String> {
+        match &*self.inner.knowledge.borrow() {
+            Knowledge::Unreadable(reason) => Some(reason.to_string()),
+            _ => None,
+        }
     }
 
     /// Returns true when an object that is not held does not exist: after the first list, and while the CRD is missing. Not

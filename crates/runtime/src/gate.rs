@@ -47,6 +47,11 @@ impl Gates {
         self.values.get(name).copied().unwrap_or(false)
     }
 
+    /// Returns true when the flag names a gate.
+    pub fn is_given(&self, name: &str) -> bool {
+        self.given.contains(name)
+    }
+
     /// Returns true when the flag turns a gate off, whatever its default is.
     pub fn turned_off(&self, name: &str) -> bool {
         self.given.contains(name) && !self.enabled(name)

@@ -93,6 +93,7 @@ impl Service {
             env,
         };
         if service.env.shared.is_none() {
+            args.tell_of_no_effect();
             service.serve_probes()?;
             if let Some(task) = issuer::task(args, &service.env) {
                 service.tasks.spawn(task);

@@ -26,7 +26,7 @@ pub struct Args {
     #[arg(long, default_value_t = 64, value_parser = value_parser!(u32).range(1..))]
     pub storage_compression_threshold: u32,
     /// Accepted for compatibility, without effect: there is no value log.
-    #[arg(long, default_value_t = 268_435_456)]
+    #[arg(long, default_value_t = VALUE_LOG_FILE_SIZE)]
     pub storage_value_log_file_size: i64,
     /// Log in to Amazon's registries for an ImageRepository without provider and Secret. Deprecated: set
     /// `spec.provider: aws` instead.
@@ -48,10 +48,18 @@ impl Args {
             (self.aws_autologin_for_ecr, "aws-autologin-for-ecr", "is deprecated, set spec.provider instead"),
             (self.azure_autologin_for_acr, "azure-autologin-for-acr", without_effect),
             (self.gcp_autologin_for_gcr, "gcp-autologin-for-gcr", without_effect),
+            (
+                self.storage_value_log_file_size != VALUE_LOG_FILE_SIZE,
+                "storage-value-log-file-size",
+                "has no effect, there is no value log",
+            ),
         ];
         flags.into_iter().filter(|(is_set, ..)| *is_set).map(|(_, flag, advice)| (flag, advice))
     }
 }
+
+/// Default of `--storage-value-log-file-size`, in bytes.
+const VALUE_LOG_FILE_SIZE: i64 = 268_435_456;
 
 /// Number of concurrent runs by default (`--concurrent`).
 pub(crate) const CONCURRENT: usize = 4;
@@ -73,6 +81,7 @@ mod tests {
         let all = ["--aws-autologin-for-ecr", "--azure-autologin-for-acr", "--gcp-autologin-for-gcr"];
         assert_eq!(told(&all), all);
         assert_eq!(told(&["--gcp-autologin-for-gcr=false", all[1]]), [all[1]]);
+        assert_eq!(told(&["--storage-value-log-file-size=1"]), ["--storage-value-log-file-size"]);
         assert_eq!(told(&[]), [""; 0]);
     }
 }

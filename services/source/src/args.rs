@@ -6,10 +6,14 @@ use clap::Parser;
 use weir_api::Duration;
 use weir_runtime::ServiceError;
 use weir_runtime::args::{EventsArgs, RuntimeArgs, Switch};
-use weir_runtime::gate::WORKLOAD_IDENTITY;
+use weir_runtime::gate::{Gates, WORKLOAD_IDENTITY};
 
 /// Reconciles at once when `--concurrent` is not given.
 pub const CONCURRENT: usize = 2;
+/// Gates of implementations of Git that Flux no longer has either (SRC-OPS-2).
+const RETIRED_GATES: [&str; 3] = ["OptimizedGitClones", "ForceGoGitImplementation", "GitManagedTransport"];
+/// Default of `--artifact-retention-ttl`.
+const ARTIFACT_RETENTION_TTL: std::time::Duration = std::time::Duration::from_secs(60);
 /// Gate of a reader of sources that this service does not need.
 pub(crate) const DIRECT_SOURCE_FETCH: &str = "DirectSourceFetch";
 /// Default of `--http-retry`.
@@ -18,9 +22,9 @@ pub(crate) const HTTP_RETRY: u32 = 9;
 pub const GATES: [(&str, bool); 6] = [
     ("CacheSecretsAndConfigMaps", false),
     (WORKLOAD_IDENTITY, false),
-    ("OptimizedGitClones", true),
-    ("ForceGoGitImplementation", true),
-    ("GitManagedTransport", false),
+    (RETIRED_GATES[0], true),
+    (RETIRED_GATES[1], true),
+    (RETIRED_GATES[2], false),
     (DIRECT_SOURCE_FETCH, false),
 ];
 
@@ -149,6 +153,20 @@ impl Args {
         Ok(())
     }
 
+    /// The flags and gates that are set and do nothing, with the reason (SRC-OPS-1, SRC-OPS-2).
+    pub(crate) fn of_no_effect(&self, gates: &Gates) -> Vec<String> {
+        let mut told = Vec::new();
+        if self.artifact_retention_ttl.to_std() != ARTIFACT_RETENTION_TTL {
+            told.push(
+                "the flag --artifact-retention-ttl has no effect: --artifact-retention-records decides"
+                    .to_owned(),
+            );
+        }
+        let given = RETIRED_GATES.iter().filter(|gate| gates.is_given(gate));
+        told.extend(given.map(|gate| format!("the feature gate {gate} has no effect: it is retired")));
+        told
+    }
+
     /// The address that artifact URLs start with (SRC-STO-2). `hostname` stands in for an address of all interfaces.
     pub(crate) fn advertised(&self, hostname: &str) -> String {
         let address = self.address(hostname);
@@ -185,6 +203,23 @@ mod tests {
     fn tokens_are_not_taken_in_plain_text_beside_tls(#[case] flags: &[&str], #[case] is_valid: bool) {
         let args = Args::parse_from(["source-controller"].iter().chain(flags));
         assert_eq!(args.validate().is_ok(), is_valid);
+    }
+
+    #[test]
+    fn flags_and_gates_without_effect_are_told_when_they_are_set() {
+        let told = |flags: &[&str]| {
+            let args = Args::parse_from([&["source-controller"], flags].concat());
+            let gates = Gates::parse(&GATES, &args.runtime.feature_gates.join(",")).unwrap();
+            args.of_no_effect(&gates)
+        };
+        let all = told(&[
+            "--artifact-retention-ttl=5m",
+            "--feature-gates=OptimizedGitClones=true,ForceGoGitImplementation=false,GitManagedTransport=true",
+        ]);
+        let named = ["--artifact-retention-ttl", RETIRED_GATES[0], RETIRED_GATES[1], RETIRED_GATES[2]];
+        assert_eq!(all.len(), named.len(), "{all:?}");
+        assert!(all.iter().zip(named).all(|(line, name)| line.contains(&format!("{name} has no effect"))));
+        assert!(told(&[]).is_empty() && told(&["--artifact-retention-ttl=60s"]).is_empty());
     }
 
     /// A large source on a slow way takes as long as a run may.

@@ -42,6 +42,9 @@ pub fn program(arguments: Vec<OsString>) -> Result<Program, clap::Error> {
 pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
     args.validate()?;
     let service = Service::start("source-controller", &args.runtime, Some(&args.events), env, &GATES).await?;
+    for line in args.of_no_effect(service.gates()) {
+        tracing::warn!(logger = "setup", "{line}");
+    }
     let wiring = Wiring {
         service: &service,
         args: &args,

@@ -38,7 +38,7 @@ impl CachePool {
     /// there is none.
     ///
     /// # Errors
-    /// When the API server does not answer the first list, or the service stops meanwhile.
+    /// When the API server does not answer the first list or cannot read the label selector, or the service stops meanwhile.
     pub async fn get<K>(
         &self,
         client: &kube::Client,
@@ -74,6 +74,7 @@ impl CachePool {
         stop: &CancellationToken,
         open: fn(kube::Client, &ApiResource, &Scope) -> Events,
     ) -> Result<Cache<K>, WatchError> {
+        let labels = scope.labels.clone();
         let cache = {
             let mut known = self.known.lock();
             let slot = (TypeId::of::<K>(), scope.clone());
@@ -95,7 +96,10 @@ impl CachePool {
         match stop.run_until_cancelled(synced).await {
             None => Err(WatchError::Stopped { kind: kind() }),
             Some(Err(_)) => Err(WatchError::NotSynced { kind: kind(), seconds: SYNC_DEADLINE.as_secs() }),
-            Some(Ok(())) => Ok(cache),
+            Some(Ok(())) => match cache.refusal() {
+                Some(reason) => Err(WatchError::Selector { labels, reason }),
+                None => Ok(cache),
+            },
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The task that keeps one cache current.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::stream::BoxStream;
@@ -36,6 +37,16 @@ pub enum WatchError {
         kind: String,
         /// Time that was waited.
         seconds: u64,
+    },
+    /// The label selector of the flags is none.
+    #[error(
+        "unable to configure watch label selector: couldn't parse the selector string \"{labels}\": {reason}"
+    )]
+    Selector {
+        /// The selector.
+        labels: String,
+        /// The words of the API server.
+        reason: String,
     },
     /// The process was stopped before the first list was complete.
     #[error("{kind}: stopped before the first list was complete")]
@@ -82,7 +93,7 @@ fn config(scope: &Scope) -> watcher::Config {
 }
 
 /// Follows a kind until the task is dropped. While its CRD is missing or the account may not list it, it is looked for again
-/// and again: the other kinds of the service do not wait for it.
+/// and again: the other kinds of the service do not wait for it. A request that the API server cannot read is not made again.
 pub(super) async fn follow<K: Cached>(watch: impl Fn() -> Events, cache: Cache<K>, metrics: KindMetrics) {
     let mut left_out = None;
     loop {
@@ -94,7 +105,10 @@ pub(super) async fn follow<K: Cached>(watch: impl Fn() -> Events, cache: Cache<K
         };
         let refused = follow_shown(watch(), &cache, shown).await;
         metrics.is_absent(true);
-        if left_out.replace(refused) != Some(refused) {
+        if let Refused::Unreadable(_) = refused {
+            return cache.refused(refused);
+        }
+        if left_out.replace(refused.clone()).as_ref() != Some(&refused) {
             tracing::info!(kind = %K::kind(&()), api_version = %K::api_version(&()), %refused, "kind left out");
         }
         cache.refused(refused);
@@ -127,7 +141,7 @@ async fn follow_shown<K: Cached>(mut events: Events, cache: &Cache<K>, mut shown
 }
 
 /// The reason for which the API server shows nothing of a kind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Refused {
     /// It does not serve the kind in this version.
     #[error("its CRD is not installed")]
@@ -135,18 +149,22 @@ pub(super) enum Refused {
     /// The account may not list or watch it.
     #[error("this account may not list it")]
     Forbidden,
+    /// It cannot read the request, of which only the label selector is not our own.
+    #[error("{0}")]
+    Unreadable(Arc<str>),
 }
 
 impl Refused {
     fn of(error: &watcher::Error) -> Option<Self> {
-        let code = match error {
+        let status = match error {
             watcher::Error::InitialListFailed(kube::Error::Api(status))
             | watcher::Error::WatchStartFailed(kube::Error::Api(status))
-            | watcher::Error::WatchFailed(kube::Error::Api(status)) => status.code,
-            watcher::Error::WatchError(status) => status.code,
+            | watcher::Error::WatchFailed(kube::Error::Api(status)) => status,
+            watcher::Error::WatchError(status) => status,
             _ => return None,
         };
-        match code {
+        match status.code {
+            400 => Some(Self::Unreadable(status.message.as_str().into())),
             404 => Some(Self::NotServed),
             403 => Some(Self::Forbidden),
             _ => None,
@@ -158,8 +176,9 @@ impl<K: Cached> Cache<K> {
     /// Takes note that nothing is shown of the kind. Without its CRD its objects are gone. Where the right to list them was
     /// taken away, those that are known stay as they were: a role that is replaced is away for a moment only.
     pub(super) fn refused(&self, refused: Refused) {
-        let before = *self.inner.knowledge.borrow();
+        let before = self.inner.knowledge.borrow().clone();
         let after = match (refused, before) {
+            (Refused::Unreadable(reason), _) => Knowledge::Unreadable(reason),
             (Refused::NotServed, _) => Knowledge::NotServed,
             (Refused::Forbidden, Knowledge::Objects) => Knowledge::Objects,
             (Refused::Forbidden, _) => Knowledge::Forbidden,

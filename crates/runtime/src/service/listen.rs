@@ -58,11 +58,7 @@ pub(super) fn serve_http(
     stop: CancellationToken,
 ) -> Result<(), ServiceError> {
     if let Some(listener) = listen("metrics and probes", addr)? {
-        tasks.spawn(async move {
-            if let Err(error) = probe::serve(listener, router, stop).await {
-                tracing::error!(%error, "probe server ended");
-            }
-        });
+        tasks.spawn(probe::serve(listener, router, stop));
     }
     Ok(())
 }

@@ -9,6 +9,7 @@ use parking_lot::Mutex;
 use tokio::sync::Barrier;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use weir_auth::Logins;
 
 use super::error::stopped_is_ok;
 use super::{RuntimeArgs, STOP_DEADLINE, ServiceError, serve_grpc, serve_http};
@@ -17,11 +18,12 @@ use crate::grpc::{Authorizer, GrpcServer, StatusRegistry};
 use crate::issuer;
 use crate::probe::{self, Readiness};
 
-/// Servers that the services of one process share.
+/// Servers, and logins, that the services of one process share.
 #[derive(Clone)]
 pub struct SharedServers {
     grpc: Arc<Mutex<GrpcServer>>,
     status: StatusRegistry,
+    logins: Arc<Mutex<Option<Logins>>>,
     registered: Arc<Barrier>,
 }
 
@@ -30,12 +32,18 @@ impl SharedServers {
         Self {
             grpc: Arc::default(),
             status: StatusRegistry::default(),
+            logins: Arc::default(),
             registered: Arc::new(Barrier::new(services + 1)),
         }
     }
 
     pub(super) fn status(&self) -> StatusRegistry {
         self.status.clone()
+    }
+
+    /// The logins of the process, once a service has made them.
+    pub(super) fn logins(&self) -> &Mutex<Option<Logins>> {
+        &self.logins
     }
 
     pub(super) fn grpc(&self, add: impl FnOnce(&mut GrpcServer)) {
@@ -61,6 +69,7 @@ pub async fn run_together(
     services: Vec<Entry>,
 ) -> Result<(), ServiceError> {
     args.validate()?;
+    args.tell_of_no_effect();
     let shared = SharedServers::new(services.len());
     env.shared = Some(shared.clone());
     let stop = env.shutdown.clone();

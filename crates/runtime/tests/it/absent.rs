@@ -66,6 +66,21 @@ impl Running {
     }
 }
 
+/// SHA-01: nothing is retried that can never be, and the API server's words say what is wrong.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_label_selector_that_is_none_ends_the_start_at_once() {
+    weir_runtime::service::install_crypto();
+    let plane = ControlPlane::shared().await.unwrap();
+    let env = Environment::new(plane.config().unwrap(), "default".to_owned()).unwrap();
+    let args = flags(&["--watch-label-selector=a b"]);
+    let service = Service::start("test-controller", &args, None, env, &[]).await.unwrap();
+    let started = std::time::Instant::now();
+    let refused = service.cache_sharded::<ConfigMap>().await.err().unwrap().to_string();
+    assert!(started.elapsed() < DEADLINE / 3, "a first list may take a minute");
+    let start = "unable to configure watch label selector: couldn't parse the selector string \"a b\": ";
+    assert!(refused.starts_with(start) && refused.contains("found 'b'"), "{refused}");
+}
+
 async fn receiver(plane: &ControlPlane, name: &str) {
     let spec = json!({"type": "generic", "secretRef": {"name": "s"}, "resources": [{"kind": "GitRepository", "name": "g"}]});
     let object = json!({"apiVersion": API, "kind": "Receiver", "metadata": {"name": name}, "spec": spec});
