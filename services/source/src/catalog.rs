@@ -50,6 +50,9 @@ impl Entry {
     }
 }
 
+/// A follower of a kind's objects.
+pub(crate) type Tell = Box<dyn Fn(Option<Entry>, Entry) + Send + Sync>;
+
 /// One kind.
 #[async_trait]
 pub(crate) trait Kind: Send + Sync {
@@ -61,8 +64,9 @@ pub(crate) trait Kind: Send + Sync {
     /// The object as the API server has it now. Our own status may reach a consumer before the answer to its write reaches us.
     async fn current(&self, client: &kube::Client, key: &ObjectKey) -> Result<Option<Entry>, kube::Error>;
     fn list(&self) -> Vec<Entry>;
-    /// Calls back with every object that is there, and then with every change. The callback must be quick.
-    fn follow(&self, tell: Box<dyn Fn(Entry) + Send + Sync>);
+    /// Calls back with every object that is there, and then with every change: the object before, if it was known, and as it is
+    /// now. The callback must be quick.
+    fn follow(&self, tell: Tell);
     async fn synced(&self);
     /// True when an object that is not known does not exist.
     fn is_whole(&self) -> bool;
@@ -102,10 +106,11 @@ impl<S: Published> Kind for Cache<S> {
         Self::list(self).iter().map(|object| Entry::of(&**object, false)).collect()
     }
 
-    fn follow(&self, tell: Box<dyn Fn(Entry) + Send + Sync>) {
+    fn follow(&self, tell: Tell) {
         self.on_change(move |change: &Change<S>| {
             if let Some(object) = change.latest() {
-                tell(Entry::of(&**object, change.new.is_none()));
+                let before = change.old.as_ref().map(|old| Entry::of(&**old, false));
+                tell(before, Entry::of(&**object, change.new.is_none()));
             }
         });
     }

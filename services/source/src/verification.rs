@@ -16,26 +16,32 @@ pub(crate) use self::oci::{OciVerifier, Subject, Unverified};
 /// that changes makes a verdict void although nothing else did (source.md 20, line 18).
 ///
 /// Kept in memory: after a restart each object that asks for verification is verified once more. It has one entry per
-/// such object.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Verdicts {
-    evidence: Arc<Mutex<HashMap<ObjectKey, Digest>>>,
+/// such object. The status may not tell of a verdict yet: the run that came to it may have been made obsolete.
+#[derive(Debug, Clone)]
+pub(crate) struct Verdicts<V = ()> {
+    known: Arc<Mutex<HashMap<ObjectKey, (Digest, V)>>>,
 }
 
-impl Verdicts {
-    /// Returns true when the object's last verification was with the same evidence, and good.
-    pub(crate) fn hold(&self, object: &ObjectKey, evidence: &Digest) -> bool {
-        self.evidence.lock().get(object) == Some(evidence)
+impl<V> Default for Verdicts<V> {
+    fn default() -> Self {
+        Self { known: Arc::default() }
+    }
+}
+
+impl<V: Copy> Verdicts<V> {
+    /// Returns the verdict of the object's last verification, if it was with the same evidence, and good.
+    pub(crate) fn hold(&self, object: &ObjectKey, evidence: &Digest) -> Option<V> {
+        self.known.lock().get(object).filter(|(known, _)| known == evidence).map(|(_, verdict)| *verdict)
     }
 
     /// Notes a good verification.
-    pub(crate) fn note(&self, object: &ObjectKey, evidence: Digest) {
-        self.evidence.lock().insert(object.clone(), evidence);
+    pub(crate) fn note(&self, object: &ObjectKey, evidence: Digest, verdict: V) {
+        self.known.lock().insert(object.clone(), (evidence, verdict));
     }
 
     /// Forgets an object that is gone or whose signature does not matter any more.
     pub(crate) fn forget(&self, object: &ObjectKey) {
-        self.evidence.lock().remove(object);
+        self.known.lock().remove(object);
     }
 }
 
@@ -75,12 +81,12 @@ mod tests {
     fn a_verdict_is_for_its_evidence_only() {
         let (verdicts, object) = (Verdicts::default(), ObjectKey::new("ns", "name"));
         let seen = evidence([b"main@sha1:a".as_slice(), b"key"]);
-        verdicts.note(&object, seen.clone());
-        assert!(verdicts.hold(&object, &seen));
-        assert!(!verdicts.hold(&object, &evidence([b"main@sha1:a".as_slice(), b"other key"])));
-        assert!(!verdicts.hold(&object, &evidence([b"main@sha1:ak".as_slice(), b"ey"])));
+        verdicts.note(&object, seen.clone(), 7);
+        assert_eq!(verdicts.hold(&object, &seen), Some(7));
+        assert_eq!(verdicts.hold(&object, &evidence([b"main@sha1:a".as_slice(), b"other key"])), None);
+        assert_eq!(verdicts.hold(&object, &evidence([b"main@sha1:ak".as_slice(), b"ey"])), None);
         verdicts.forget(&object);
-        assert!(!verdicts.hold(&object, &seen));
+        assert_eq!(verdicts.hold(&object, &seen), None);
     }
 
     #[test]

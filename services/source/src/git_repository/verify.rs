@@ -67,7 +67,7 @@ impl GitReconciler {
         let conditions = attempt.object.status.as_ref().map(|status| status.conditions.as_slice());
         trust.is_none_or(|trust| {
             condition::is_true(conditions.unwrap_or_default(), SOURCE_VERIFIED)
-                && self.verdicts.hold(attempt.key(), &trust.evidence(revision))
+                && self.verdicts.hold(attempt.key(), &trust.evidence(revision)).is_some()
         })
     }
 
@@ -91,7 +91,7 @@ impl GitReconciler {
         attempt.verified(&message);
         attempt.remark(EventDraft::trace(weir_api::reason::SUCCEEDED, message));
         attempt.object.status.get_or_insert_default().source_verification_mode = Some(mode.name().to_owned());
-        self.verdicts.note(attempt.key(), evidence);
+        self.verdicts.note(attempt.key(), evidence, ());
         Ok(())
     }
 

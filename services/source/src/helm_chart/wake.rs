@@ -15,9 +15,9 @@ pub(super) fn wake_by_sources(catalog: &Catalog, charts: &Cache<HelmChart>, queu
         catalog.kinds().filter(|kind| kind.group() == HelmChart::GROUP && kind.name() != HelmChart::KIND)
     {
         let (by_source, queue) = (by_source.clone(), queue.clone());
-        kind.follow(Box::new(move |source| {
+        kind.follow(Box::new(move |before, source| {
             let mut charts = by_source.naming(&(source.kind.to_owned(), source.key.clone()));
-            charts.retain(|chart| concerns(&source, chart));
+            charts.retain(|chart| concerns(before.as_ref(), &source, chart));
             queue.wake(charts, Cause::Revision);
         }));
     }
@@ -29,11 +29,16 @@ fn source_of(chart: &HelmChart) -> (String, ObjectKey) {
     (reference.kind.clone(), ObjectKey::new(own.unwrap_or_default(), reference.name.as_str()))
 }
 
-/// Returns true when the source of a chart has something that the chart has not seen, or has again what it had.
-fn concerns(source: &Entry, chart: &HelmChart) -> bool {
+/// Returns true when the source of a chart has something new, or has again what it had. The chart's status does not tell what is new:
+/// a source may go back to the revision in it while a run builds the one between.
+fn concerns(before: Option<&Entry>, source: &Entry, chart: &HelmChart) -> bool {
     let Some(artifact) = source.artifact.as_ref().filter(|_| !source.deleted) else { return false };
-    let seen = chart.status.as_ref().and_then(|status| status.observed_source_artifact_revision.as_deref());
-    seen != Some(artifact.revision.as_str()) || waits(chart)
+    let known = match before {
+        Some(before) => before.artifact.as_ref().map(|artifact| artifact.revision.as_str()),
+        // One that was there before this service, for all that is known.
+        None => chart.status.as_ref().and_then(|status| status.observed_source_artifact_revision.as_deref()),
+    };
+    known != Some(artifact.revision.as_str()) || waits(chart)
 }
 
 /// Returns true when a chart found its source without artifact.
@@ -49,6 +54,32 @@ mod tests {
     use weir_api::Artifact;
 
     use super::*;
+
+    fn source(kind: &'static str, namespace: &str, name: &str, revision: &str) -> Entry {
+        let artifact = Artifact { revision: revision.to_owned(), ..Artifact::default() };
+        Entry {
+            kind,
+            key: ObjectKey::new(namespace, name),
+            version: 1,
+            artifact: (!revision.is_empty()).then_some(artifact),
+            ready: true,
+            deleted: false,
+            handled: None,
+        }
+    }
+
+    /// A chart that was made of the revision `main@sha1:a`, and fails for a reason since.
+    fn chart(failed: &str) -> HelmChart {
+        let chart = serde_json::from_value(json!({
+            "metadata": {"namespace": "ns", "name": "chart"},
+            "spec": {"chart": "app", "interval": "1m", "sourceRef": {"kind": "GitRepository", "name": "a"}},
+            "status": {"observedSourceArtifactRevision": "main@sha1:a", "conditions": [{
+                "type": "FetchFailed", "status": "True", "reason": failed, "message": "m",
+                "lastTransitionTime": "2026-01-02T03:04:05Z",
+            }]},
+        }));
+        chart.unwrap()
+    }
 
     /// Deviation 7.
     #[rstest]
@@ -67,25 +98,20 @@ mod tests {
         #[case] failed: &str,
         #[case] expected: bool,
     ) {
-        let chart = serde_json::from_value(json!({
-            "metadata": {"namespace": "ns", "name": "chart"},
-            "spec": {"chart": "app", "interval": "1m", "sourceRef": {"kind": "GitRepository", "name": "a"}},
-            "status": {"observedSourceArtifactRevision": "main@sha1:a", "conditions": [{
-                "type": "FetchFailed", "status": "True", "reason": failed, "message": "m",
-                "lastTransitionTime": "2026-01-02T03:04:05Z",
-            }]},
-        }));
-        let source = Entry {
-            kind,
-            key: ObjectKey::new(namespace, name),
-            version: 1,
-            artifact: Some(Artifact { revision: revision.to_owned(), ..Artifact::default() }),
-            ready: true,
-            deleted: false,
-            handled: None,
-        };
-        let chart = chart.unwrap();
+        let (chart, source) = (chart(failed), source(kind, namespace, name, revision));
         let is_source = source_of(&chart) == (kind.to_owned(), source.key.clone());
-        assert_eq!(is_source && concerns(&source, &chart), expected);
+        assert_eq!(is_source && concerns(None, &source, &chart), expected);
+    }
+
+    /// SRC-CHT-1: a source may go back to the revision of the chart's status while a run builds the one between.
+    #[rstest]
+    #[case::new("main@sha1:a", "main@sha1:b", true)]
+    #[case::back("main@sha1:b", "main@sha1:a", true)]
+    #[case::told_again("main@sha1:b", "main@sha1:b", false)]
+    #[case::there_again("", "main@sha1:a", true)]
+    #[case::gone("main@sha1:a", "", false)]
+    fn each_new_revision_concerns(#[case] before: &str, #[case] after: &str, #[case] expected: bool) {
+        let of = |revision| source("GitRepository", "ns", "a", revision);
+        assert_eq!(concerns(Some(&of(before)), &of(after), &chart("Other")), expected);
     }
 }

@@ -46,7 +46,7 @@ impl News {
         for kind in catalog.kinds() {
             let changes = changes.clone();
             // Nobody may be listening.
-            kind.follow(Box::new(move |entry| drop(changes.send(Arc::new(entry)))));
+            kind.follow(Box::new(move |_, entry| drop(changes.send(Arc::new(entry)))));
         }
         Self { changes }
     }

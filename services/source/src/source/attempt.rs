@@ -123,6 +123,12 @@ impl<'a, S: Source> Attempt<'a, S> {
         verified.is_some_and(|verified| verified.status == "False")
     }
 
+    /// Returns true when a run has said of this generation of the object whether its signature is good.
+    pub(crate) fn was_judged(&self) -> bool {
+        let verified = condition::find(self.run.object.conditions(), SOURCE_VERIFIED);
+        verified.is_some_and(|verified| verified.observed_generation == self.run.object.meta().generation)
+    }
+
     /// Says nothing of signatures.
     pub(crate) fn not_verified(&mut self) {
         condition::remove(self.object.status_mut().conditions, SOURCE_VERIFIED);

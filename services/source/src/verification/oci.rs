@@ -49,7 +49,7 @@ pub(crate) struct OciVerifier {
     storage: Storage,
     /// Clients for transparency logs, and for servers that know of revoked certificates.
     clients: Clients,
-    verdicts: Verdicts,
+    verdicts: Verdicts<Verdict>,
     /// Warnings that anyone may sign.
     warnings: Warnings,
 }
@@ -115,20 +115,32 @@ impl OciVerifier {
         let trust = OciTrust::read(&self.secrets, attempt.key(), spec).await.map_err(Unverified::Trust)?;
         let generation = attempt.object.meta().generation.unwrap_or_default();
         let evidence = trust.evidence(&format!("{what}@{digest}"), generation);
-        if self.verdicts.hold(attempt.key(), &evidence) && !attempt.was_refuted() {
-            return Ok(());
+        let held = self.verdicts.hold(attempt.key(), &evidence).filter(|_| !attempt.was_refuted());
+        let judged = match held {
+            Some(verdict) => Ok(verdict),
+            None => self.judge(&trust, registry, digest, attempt.run.now).await,
+        };
+        if trust.takes_anyone() {
+            self.warn(attempt, generation);
         }
-        if trust.takes_anyone() && self.warnings.is_due(attempt.key(), generation) {
+        let verdict = judged?;
+        // Said by each run: the one before may have been made obsolete, or its status not been written.
+        match verdict {
+            Verdict::Verified => attempt.verified(&format!("verified signature of {what}")),
+            Verdict::Ignored => attempt.not_verified(),
+        }
+        self.verdicts.note(attempt.key(), evidence, verdict);
+        Ok(())
+    }
+
+    /// Warns that anyone may sign, once a generation, and once more where the run that warned has come to nothing: then the status
+    /// has no word about signatures.
+    fn warn<S: Source>(&self, attempt: &mut Attempt<'_, S>, generation: i64) {
+        if self.warnings.is_due(attempt.key(), generation) || !attempt.was_judged() {
             let message =
                 "spec.verify names no key and no matchOIDCIdentity: a signature of any identity is accepted";
             attempt.remark(EventDraft::error("AnyIdentityTrusted", message));
         }
-        match self.judge(&trust, registry, digest, attempt.run.now).await? {
-            Verdict::Verified => attempt.verified(&format!("verified signature of {what}")),
-            Verdict::Ignored => attempt.not_verified(),
-        }
-        self.verdicts.note(attempt.key(), evidence);
-        Ok(())
     }
 
     /// Looks for a good signature of the manifest with a digest.

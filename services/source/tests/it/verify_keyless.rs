@@ -9,7 +9,8 @@ use base64::engine::general_purpose::STANDARD;
 use kube::core::DynamicObject;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
-use weir_testkit::{CosignSignature, Registry, Server, Sigstore, eventually};
+use weir_artifact::{Algorithm, Digest};
+use weir_testkit::{Artifact, CosignSignature, Fault, FaultProxy, Registry, Server, Sigstore, eventually};
 
 use crate::verify_oci::{bundled, good, pushed, verified};
 use crate::world::{DEADLINE, World};
@@ -56,6 +57,27 @@ async fn keyless_with_a_root_of_our_own() {
         )
     );
     assert!(warned(&world, "anyone").await.contains("a signature of any identity is accepted"));
+}
+
+/// SRC-OCI-22: a run that is made obsolete while it pulls has verified, and said nothing of it; the next one says all of it.
+#[tokio::test]
+async fn a_verdict_outlives_the_run_that_came_to_it() {
+    let (world, registry) = (World::start().await, Registry::start().await.unwrap());
+    let (sigstore, proxy) =
+        (Sigstore::create().unwrap(), FaultProxy::http(registry.address()).await.unwrap());
+    let artifact = Artifact::of_files(&[("a.yaml", "a: 1\n")]).unwrap();
+    let layer = format!("/blobs/{}", Digest::of(Algorithm::Sha256, &artifact.layer));
+    let digest = registry.push_artifact_with("app", "latest", artifact).await.unwrap();
+    bundled(&registry, "app", &digest, &sigstore.bundle(&digest, DEV, ISSUER).unwrap().to_string()).await;
+    world.secret("root", "Opaque", json!({"trusted_root.json": sigstore.trusted_root().to_string()})).await;
+    proxy.set_for(&layer, 1, Fault::StallAfter(0));
+    let anyone = json!({"verify": {"provider": "cosign", "trustedRootSecretRef": {"name": "root"}}});
+    world.oci("app", &proxy.url(&registry.url("app")), anyone).await;
+    proxy.wait_for(&layer, 1, DEADLINE).await.unwrap();
+    world.reconciled(OCI, "app").await;
+    world.ready(OCI, "app").await;
+    assert_eq!(verified(&world, "app").await, good(&digest));
+    assert!(warned(&world, "app").await.contains("a signature of any identity is accepted"));
 }
 
 /// The message of the warning about an object.
