@@ -1,10 +1,13 @@
 //! One event per key and window: repeats within `--rate-limit-interval` are refused (NTF-17 … NTF-19).
 
+mod gate;
+
 use std::collections::HashMap;
 
 use jiff::{SignedDuration, Timestamp};
 use sha2::{Digest, Sha256};
 
+pub use self::gate::{Gate, Pass};
 use crate::event::{Event, metadata};
 
 /// Most keys remembered; beyond it the oldest windows are forgotten first. About 150 bytes each, so 30 MiB at most, and far

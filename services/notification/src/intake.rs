@@ -8,14 +8,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use parking_lot::Mutex;
 use tokio::sync::broadcast;
 use weir_api::Alert;
 use weir_runtime::{Cache, EventDraft, EventSink, ObjectKey, killpoint};
 
 use crate::alert::messages::MessageFilters;
 use crate::alert::{Match, match_sources};
-use crate::dedupe::{self, Windows};
+use crate::dedupe::{self, Gate, Pass};
 use crate::dispatch::Dispatcher;
 use crate::event::{Event, metadata};
 use crate::outbox::{Entry, Outbox, OutboxError, Room, Target};
@@ -51,7 +50,7 @@ pub struct Intake {
     /// The time.
     pub clock: fn() -> Timestamp,
     filters: MessageFilters,
-    windows: Mutex<Windows>,
+    gate: Gate,
     accepted: broadcast::Sender<Arc<Event>>,
 }
 
@@ -74,16 +73,15 @@ impl Intake {
             dispatcher,
             clock,
             filters: MessageFilters::default(),
-            windows: Mutex::new(Windows::new(interval)),
+            gate: Gate::new(interval),
             accepted: broadcast::Sender::new(WATCHERS_LAG),
         }
     }
 
     /// Knows the events from before a stop or a crash again, so that their repetitions are duplicates.
     pub fn remember(&self, recent: &[(String, Timestamp)]) {
-        let mut windows = self.windows.lock();
         for (key, accepted) in recent {
-            windows.admit(key, *accepted);
+            self.gate.remember(key, *accepted);
         }
     }
 
@@ -106,8 +104,8 @@ impl Intake {
         self.accepted.subscribe()
     }
 
-    /// Takes one event of so many bytes. It is on disk, if anyone wants it, when this returns, and gets there also if the
-    /// sender gives up before.
+    /// Takes one event of so many bytes. It is on disk, if anyone wants it, when this returns, also when that is that it is a duplicate,
+    /// and gets there also if the sender gives up before.
     ///
     /// # Errors
     /// When the event cannot be written to disk.
@@ -116,29 +114,32 @@ impl Intake {
         metadata::clean(&mut event);
         let key = dedupe::key(&event);
         let now = (self.clock)();
-        let admission = self.windows.lock().admit(&key, now);
-        if !admission.is_admitted {
-            tracing::debug!(
-                object = event.involved_object.path(),
-                "Discarding event, rate limiting duplicate events"
-            );
-            return Ok(Receipt::Duplicate(admission.reset));
-        }
+        let pass = match self.gate.admit(&key, now).await {
+            Ok(pass) => pass,
+            Err(reset) => {
+                tracing::debug!(
+                    object = event.involved_object.path(),
+                    "Discarding event, rate limiting duplicate events"
+                );
+                return Ok(Receipt::Duplicate(reset));
+            }
+        };
+        let reset = pass.reset;
         metadata::drop_token(&mut event);
         let event = Arc::new(event);
         // Nobody may be watching.
         let _ = self.accepted.send(event.clone());
-        // Its window is taken now: a sender that gives up and comes again would be answered that it is a duplicate.
+        // Stored also for a sender that gives up meanwhile and does not come again.
         let this = self.clone();
-        let stored = self.dispatcher.tasks().finish(async move { this.store(key, event, now, room).await });
-        stored.await.unwrap_or(Err(OutboxError::Closed))?;
-        Ok(Receipt::Accepted(admission.reset))
+        let stored = async move { this.store((key, pass), event, now, room).await };
+        self.dispatcher.tasks().finish(stored).await.unwrap_or(Err(OutboxError::Closed))?;
+        Ok(Receipt::Accepted(reset))
     }
 
     /// Puts an admitted event on disk, if anyone wants it, and starts its deliveries.
     async fn store(
         &self,
-        key: String,
+        (key, pass): (String, Pass),
         event: Arc<Event>,
         now: Timestamp,
         room: Room,
@@ -147,10 +148,11 @@ impl Intake {
         let alerts = self.alerts_for(&event).await;
         if alerts.is_empty() {
             tracing::info!(object = path, "discarding event, no alerts found for the involved object");
+            pass.keep();
             return Ok(());
         }
-        let stored = self.outbox.accept(key.clone(), event, alerts, now).await;
-        let entry = stored.inspect_err(|_| self.windows.lock().release(&key))?;
+        let entry = self.outbox.accept(key, event, alerts, now).await?;
+        pass.keep();
         killpoint::hit("after-accept");
         tracing::info!(object = path, alerts = entry.alerts.len(), "dispatching event");
         self.dispatcher.dispatch(entry, room);
