@@ -20,7 +20,7 @@ use crate::profile::Profile;
 
 /// Protocols that are offered, the better one first.
 const ALPN: [&[u8]; 2] = [b"h2", b"http/1.1"];
-/// Certificates of one Secret that are read; a bundle of the whole public web has 150.
+/// Certificates of one Secret that are read, of more it is refused; a bundle of the whole public web has 150.
 const MAX_CERTIFICATES: usize = 1000;
 
 /// Go's words about a private key that it does not understand.
@@ -135,14 +135,19 @@ fn authorities(pem: &[u8]) -> Result<Arc<WebPkiServerVerifier>, ClientError> {
     verifier(roots).ok_or(ClientError::Ca)
 }
 
+/// A certificate with its chain, and its key. As in Go, blocks that cannot be read are passed over.
 fn identity(pem: &[u8]) -> Result<Identity, ClientError> {
     let refuse = |reason: &str| ClientError::Identity { reason: format!("tls: {reason}") };
-    let chain = CertificateDer::pem_slice_iter(pem).take(MAX_CERTIFICATES).collect::<Result<Vec<_>, _>>();
-    let chain = chain.map_err(|_| refuse("failed to parse certificate PEM data"))?;
+    let readable = CertificateDer::pem_slice_iter(pem).flatten();
+    let chain: Vec<_> = readable.take(MAX_CERTIFICATES + 1).collect();
     if chain.is_empty() {
         return Err(refuse("failed to find any PEM data in certificate input"));
     }
-    let key = PrivateKeyDer::from_pem_slice(pem).map_err(|_| match has_key(pem) {
+    // None of them is left out in silence.
+    if chain.len() > MAX_CERTIFICATES {
+        return Err(refuse(&format!("more than {MAX_CERTIFICATES} certificates")));
+    }
+    let key = PrivateKeyDer::pem_slice_iter(pem).flatten().next().ok_or_else(|| match has_key(pem) {
         // An encrypted key, or one of OpenSSH.
         true => refuse(UNREADABLE_KEY),
         false => refuse("failed to find any PEM data in key input"),

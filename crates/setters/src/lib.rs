@@ -21,6 +21,7 @@ mod update;
 
 pub use edit::{Edited, SetterError, edit};
 pub use file::is_candidate;
+pub use marker::SCREEN;
 pub use scan::{MAX_DOCUMENTS, MAX_FILE_SIZE, MAX_NESTING};
 pub use setter::{Image, PolicyName, Setters};
 pub use update::{Change, Entry, ObjectId, Update};

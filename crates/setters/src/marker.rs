@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 /// The member that names the setter.
 const MEMBER: &str = "$imagepolicy";
 
-/// Text that a file must contain, byte for byte, to be parsed at all (ST-2).
-pub(crate) const SCREEN: &str = "\"$imagepolicy\"";
+/// Text that a file with markers contains, byte for byte; others are not parsed at all (ST-2).
+pub const SCREEN: &str = "\"$imagepolicy\"";
 
 /// Returns the setter named by a comment, whose text may still begin with `#` signs.
 pub(crate) fn parse(comment: &str) -> Option<String> {

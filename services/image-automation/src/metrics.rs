@@ -14,7 +14,7 @@ struct ResultLabels {
 /// Pushes of all automations, and the files that each cannot edit.
 pub(crate) struct AutomationMetrics {
     pushes: Family<ResultLabels, Counter>,
-    /// Files with markers that had to be left as they are.
+    /// Files that had to be left as they are: with markers, or too large to be searched for any.
     pub(crate) problem_files: ObjectGauge,
 }
 
@@ -24,7 +24,7 @@ impl AutomationMetrics {
         let pushes = Family::default();
         let help = "Pushes of branches and refspecs, by result";
         metrics.register(|registry| registry.register("weir_image_push", help, pushes.clone()));
-        let help = "Files with markers that an automation had to leave as they are in its last run";
+        let help = "Files that an automation had to leave as they are in its last run: with markers, or too large to be searched for any";
         Self { pushes, problem_files: ObjectGauge::new(metrics, "weir_image_problem_files", help) }
     }
 

@@ -5,12 +5,9 @@ mod links;
 use std::collections::BTreeMap;
 
 use weir_git::{Checkout, GitFile, ObjectId, Reader, TreeKind};
-use weir_setters::{Edited, MAX_FILE_SIZE, Setters, Update, edit, is_candidate};
+use weir_setters::{Edited, MAX_FILE_SIZE, SCREEN, Setters, Update, edit, is_candidate};
 
 use self::links::{Files, MAX_TARGET, Outside};
-
-/// Bytes that a file with markers has, whatever else it is (ST-2). Of texts, [`edit`] looks for them.
-const SCREEN: &[u8] = b"\"$imagepolicy\"";
 
 /// New contents of files, and what changed in them.
 #[derive(Debug, Default)]
@@ -72,7 +69,8 @@ fn edited(
             return Ok(Err(format!("{size} bytes are more than {MAX_FILE_SIZE}, not searched for markers")));
         }
     };
-    let is_marked = || content.windows(SCREEN.len()).any(|bytes| bytes == SCREEN);
+    // Of texts, `edit` looks for it.
+    let is_marked = || content.windows(SCREEN.len()).any(|bytes| bytes == SCREEN.as_bytes());
     Ok(match std::str::from_utf8(&content) {
         Ok(text) => edit(text, setters).map_err(|problem| problem.to_string()),
         Err(error) if is_marked() => Err(error.to_string()),

@@ -60,7 +60,7 @@ impl Reconciler for Scanner {
         }
         self.visited.add(&run.key);
         if let (Plan::Scan(scan), Some(Ok(_))) = (&plan, &result)
-            && scan.is_of_empty_store()
+            && scan.fills_store
         {
             self.release_policies(&run.key);
         }
@@ -86,7 +86,7 @@ impl Reconciler for Scanner {
 }
 
 impl Scanner {
-    /// Lost tags are back with the same revision, which no watch reports: policies are woken directly.
+    /// Lost tags may be back with the same revision, which no watch reports: policies are woken directly.
     fn release_policies(&self, repository: &ObjectKey) {
         let Some(queue) = self.policy_queue.get() else { return };
         queue.wake(self.policies.naming(repository), Cause::Dependency);

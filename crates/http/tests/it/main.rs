@@ -142,6 +142,30 @@ fn bundles_of_many_authorities(#[case] count: usize, #[case] message: Option<&st
     assert_eq!(got.err().map(|error| error.to_string()).as_deref(), message);
 }
 
+/// A certificate of the chain that is not sent would be missed at some server only.
+#[rstest]
+#[case(1000, None)]
+#[case(1001, Some("failed to parse TLS certificate and key: tls: more than 1000 certificates"))]
+fn long_chains(#[case] count: usize, #[case] message: Option<&str>) {
+    let Identity { certificate_pem, key_pem, .. } = Identity::for_names(&[]).unwrap();
+    let pem = format!("{}{key_pem}", format!("{certificate_pem}\n").repeat(count));
+    let got = Clients::new("test").get(&Profile { identity: Some(pem.into()), ..Profile::default() });
+    assert_eq!(got.err().map(|error| error.to_string()).as_deref(), message);
+}
+
+/// As Go reads them: a block that cannot be read is none.
+#[rstest]
+#[case::certificate("CERTIFICATE")]
+#[case::key("PRIVATE KEY")]
+fn certificates_and_keys_with_an_odd_block(#[case] label: &str) {
+    let Identity { certificate_pem, key_pem, .. } = Identity::for_names(&[]).unwrap();
+    let odd = format!("-----BEGIN {label}-----\n%%%%\n-----END {label}-----\n");
+    for pem in [format!("{odd}{certificate_pem}\n{key_pem}"), format!("{certificate_pem}\n{odd}{key_pem}")] {
+        let got = Clients::new("test").get(&Profile { identity: Some(pem.into()), ..Profile::default() });
+        assert!(got.is_ok(), "{:?}", got.err());
+    }
+}
+
 #[test]
 fn keys_of_other_certificates() {
     let (one, two) = (Identity::for_names(&[]).unwrap(), Identity::for_names(&[]).unwrap());

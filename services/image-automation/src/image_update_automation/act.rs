@@ -132,7 +132,7 @@ impl Automation {
             blocking(move || tree::apply(&tree, base, &path, &setters)).await?.map_err(failure::policies)?;
         self.metrics.problem_files.set(&work.automation, edits.problems.len());
         for (path, problem) in &edits.problems {
-            tracing::info!(automation = %work.automation, path, problem, "file with markers left as it is");
+            tracing::info!(automation = %work.automation, path, problem, "file left as it is");
         }
         if edits.files.is_empty() {
             return Ok(Some(Prepared { checkout, target, edits, message: String::new() }));

@@ -50,6 +50,8 @@ pub(super) struct Scan {
     pub(super) repository: Repository,
     pub(super) options: RegistryOptions,
     pub(super) exclusions: Vec<String>,
+    /// True when the store has no tags: they may be lost, and policies may be waiting for them.
+    pub(super) fills_store: bool,
 }
 
 /// The reason for a scan, in the order of the checks.
@@ -82,7 +84,7 @@ impl Why {
 }
 
 impl Scan {
-    /// Returns true when tags were lost that policies may be waiting for.
+    /// Returns true when nothing but lost tags asks for it.
     pub(super) fn is_of_empty_store(&self) -> bool {
         self.why == Why::EmptyStore
     }
@@ -117,7 +119,8 @@ pub(super) fn decide(observed: &Observed) -> Plan {
         Ok(Due::Now(why)) => match options {
             Ok(options) => {
                 let exclusions = exclusions(&observed.object);
-                Plan::Scan(Box::new(Scan { why, repository, options, exclusions }))
+                let fills_store = matches!(observed.has_tags, Ok(false));
+                Plan::Scan(Box::new(Scan { why, repository, options, exclusions, fills_store }))
             }
             Err(message) => Plan::Hindered { why, failure: Failure::retried(READ_OPERATION_FAILED, message) },
         },

@@ -113,8 +113,13 @@ mod tests {
         });
         let object: ImageRepository = serde_json::from_value(object).unwrap();
         let repository = Repository::parse("org/app").unwrap();
-        let scan =
-            Scan { why: Why::First, repository, options: RegistryOptions::default(), exclusions: Vec::new() };
+        let scan = Scan {
+            why: Why::First,
+            repository,
+            options: RegistryOptions::default(),
+            exclusions: Vec::new(),
+            fills_store: false,
+        };
         let found = Found { count: 1, revision: "r".to_owned(), latest: Vec::new() };
         let now = Timestamp::UNIX_EPOCH;
         let outcome =

@@ -100,6 +100,24 @@ fn a_request_and_an_empty_store_are_reasons_too() {
     );
 }
 
+/// IR-10: lost tags come back by the first scan, whatever has asked for it; a watch does not tell of the same revision.
+#[rstest]
+#[case::nothing_else(json!({}), false)]
+#[case::requested(json!({}), true)]
+#[case::renamed(json!({"spec": {"image": "ghcr.io/o/other"}}), false)]
+#[case::excluded(json!({"spec": {"exclusionList": ["^1"]}}), false)]
+fn each_scan_of_an_empty_store_fills_it(#[case] change: Value, #[case] is_requested: bool) {
+    let fills = |has_tags| match decide(&Observed {
+        has_tags: Ok(has_tags),
+        is_requested,
+        ..observed(change.clone())
+    }) {
+        Plan::Scan(scan) => scan.fills_store,
+        _ => false,
+    };
+    assert!(fills(false) && !fills(true));
+}
+
 #[test]
 fn what_cannot_be_read_fails() {
     let (kind, place) = ("secret".to_owned(), "ns/s".to_owned());
