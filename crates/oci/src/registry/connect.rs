@@ -1,5 +1,5 @@
-//! Finding the way in: https or http, and what the registry asks for. The same for everyone, so it is remembered for a
-//! few minutes; credentials and tokens are not.
+//! Finding the way in: https or http, and what the registry asks for. The same for all who go by one proxy and believe the
+//! same authorities, so it is remembered for a few minutes; credentials and tokens are not.
 
 use std::time::Duration;
 
@@ -25,10 +25,15 @@ pub(super) struct Endpoint {
     challenge: Challenge,
 }
 
-/// The ways in that are known, by registry and whether plain HTTP is allowed.
+/// The name of a way in: the registry, whether plain HTTP is allowed, and the key of the profile by which it was found. An
+/// object's own proxy can name any token server in the registry's place; nobody else's password goes there (SRC-SCK-7,
+/// SRC-SCK-12).
+type Route = (String, bool, [u8; 32]);
+
+/// The ways in that are known.
 #[derive(Clone)]
 pub(super) struct Endpoints {
-    cache: Cache<(String, bool), Endpoint>,
+    cache: Cache<Route, Endpoint>,
 }
 
 impl Endpoints {
@@ -43,13 +48,13 @@ impl Registry {
         if let Some(way) = &self.way {
             return Ok(way.clone());
         }
-        let may_be_plain = may_be_plain(&self.repository, &self.options);
-        let key = (self.repository.host().to_owned(), may_be_plain);
-        let endpoint = match self.endpoints.cache.get(&key) {
+        let route = self.route();
+        let may_be_plain = route.1;
+        let endpoint = match self.endpoints.cache.get(&route) {
             Some(endpoint) => endpoint,
             None => {
                 let found = self.ping(may_be_plain).await?;
-                self.endpoints.cache.insert(key, found.clone());
+                self.endpoints.cache.insert(route, found.clone());
                 found
             }
         };
@@ -68,8 +73,12 @@ impl Registry {
     /// Forgets the way in, so that the next request looks for it anew.
     pub(super) fn lose_way(&mut self) {
         self.way = None;
+        self.endpoints.cache.invalidate(&self.route());
+    }
+
+    fn route(&self) -> Route {
         let may_be_plain = may_be_plain(&self.repository, &self.options);
-        self.endpoints.cache.invalidate(&(self.repository.host().to_owned(), may_be_plain));
+        (self.repository.host().to_owned(), may_be_plain, self.options.http.key())
     }
 
     async fn ping(&self, may_be_plain: bool) -> Result<Endpoint, Error> {
@@ -115,9 +124,64 @@ fn may_be_plain(repository: &Repository, options: &RegistryOptions) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use axum::http::{HeaderMap, header};
     use rstest::rstest;
+    use weir_http::{Profile, Proxy};
+    use weir_testkit::{SinkAnswer, SinkRequest, WebhookSink};
 
     use super::*;
+    use crate::Registries;
+
+    async fn asking_for(challenge: String) -> WebhookSink {
+        let sink = WebhookSink::start().await.unwrap();
+        sink.answer_with(move |request| {
+            if request.path != "/v2/" {
+                return SinkAnswer { body: "{\"token\":\"t\"}".into(), ..SinkAnswer::default() };
+            }
+            let headers = HeaderMap::from_iter([(header::WWW_AUTHENTICATE, challenge.parse().unwrap())]);
+            SinkAnswer { status: StatusCode::UNAUTHORIZED, headers, ..SinkAnswer::default() }
+        });
+        sink
+    }
+
+    /// SRC-SCK-7, SRC-SCK-12: a tenant's proxy answers in the place of the registry, and names a token server of its own.
+    #[tokio::test]
+    async fn the_way_in_that_a_proxy_shows_is_for_those_behind_it() {
+        let thief = WebhookSink::start().await.unwrap();
+        let registry = asking_for("Basic realm=\"x\"".into()).await;
+        let proxy = asking_for(format!("Bearer realm=\"{}\"", thief.url("/token"))).await;
+        thief.answer_with(|_| SinkAnswer { body: "{\"token\":\"t\"}".into(), ..SinkAnswer::default() });
+
+        let address = registry.url("/app").replace("http://", "");
+        let repository = Repository::parse(&address).unwrap();
+        let registries = Registries::new();
+        let credentials = RegistryCredentials::Basic { username: "u".into(), password: "p".into() };
+        let by = |proxy: Option<&WebhookSink>| {
+            let proxy = proxy.map(|sink| Proxy { address: sink.url("").parse().unwrap(), credentials: None });
+            let http = Profile { proxy, ..Profile::default() };
+            let options = RegistryOptions {
+                insecure: true,
+                credentials: credentials.clone(),
+                http,
+                ..Default::default()
+            };
+            registries.open(&repository, options).unwrap()
+        };
+        by(Some(&proxy)).request(Method::GET, "tags/list").await.unwrap();
+        let tells = |request: &SinkRequest| request.headers.contains_key(header::AUTHORIZATION);
+        let mut told = proxy.requests().into_iter().filter(tells);
+        assert!(told.any(|request| request.path == "/token"), "by its own user the tenant is believed");
+
+        by(None).request(Method::GET, "tags/list").await.unwrap();
+        assert!(thief.requests().is_empty(), "{:?}", thief.requests());
+        assert!(registry.requests().iter().any(tells));
+        // Nor can who is behind it make the others look for the way anew.
+        by(Some(&proxy)).lose_way();
+        registry.forget();
+        by(None).request(Method::GET, "tags/list").await.unwrap();
+        let paths: Vec<_> = registry.requests().into_iter().map(|request| request.path).collect();
+        assert_eq!(paths, ["/v2/app/tags/list"]);
+    }
 
     /// IR-7, SRC-OCI-20.
     #[rstest]
