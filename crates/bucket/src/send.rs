@@ -14,8 +14,6 @@ const MAX_TRIES: u32 = 4;
 /// Wait before the second try; three times as long before each further one.
 const FIRST_WAIT: Duration = Duration::from_millis(200);
 const WAIT_FACTOR: u32 = 3;
-/// Longest wait that a server may ask for; the caller's deadline bounds it too.
-const MAX_RETRY_AFTER: Duration = Duration::from_secs(30);
 /// Bytes of an error that are read.
 const MAX_ERROR_BYTES: usize = 64 * 1024;
 /// Characters of a server's words that go into a message.
@@ -46,19 +44,19 @@ impl Sender {
                 Ok(response) => return Ok(response),
                 Err(error) => error,
             };
-            if !error.is_transient() || tries >= MAX_TRIES {
-                return Err(error);
-            }
             let asked = match &error {
-                Error::Refused { retry_after, .. } => retry_after.unwrap_or_default().min(MAX_RETRY_AFTER),
-                _ => Duration::ZERO,
+                Error::Refused { retry_after, .. } => *retry_after,
+                _ => None,
             };
+            let may_help = error.is_transient() && tries < MAX_TRIES;
+            let pause = weir_http::next_try(wait, asked).filter(|_| may_help);
+            let Some(pause) = pause else { return Err(error) };
             tracing::debug!(%error, tries, "bucket request is tried again");
             #[expect(
                 clippy::disallowed_methods,
                 reason = "between the few tries of one request, within the time of the object"
             )]
-            tokio::time::sleep(wait.max(asked)).await;
+            tokio::time::sleep(pause).await;
             wait *= WAIT_FACTOR;
             tries += 1;
         }

@@ -21,7 +21,7 @@ pub use body::{BodyError, read_capped};
 pub use clients::{ClientError, Clients, client_builder};
 pub use exceptions::{Exceptions, proxy_variable};
 pub use profile::{Profile, Proxy};
-pub use retry_after::{asked_wait, retry_after};
+pub use retry_after::{asked_wait, next_try, retry_after};
 pub use secret::{SecretData, SecretError, text, user_info};
 pub use shown::{shown, shown_text, without_user_info};
 pub use tls::{check_identity, tls_config};

@@ -1,10 +1,21 @@
-//! The time for which a server wants to be left alone.
+//! The time for which a server wants to be left alone, and how much of it a request waits for.
 
 use std::time::Duration;
 
 use jiff::Timestamp;
 use jiff::fmt::rfc2822::DateTimeParser;
 use reqwest::header::{HeaderMap, RETRY_AFTER};
+
+/// Longest wait between two tries of one request. Whoever is to wait for longer gives up, and its run is tried again by its
+/// queue: a worker that waits does nothing for others.
+const LONGEST_WAIT: Duration = Duration::from_secs(3);
+
+/// Returns the time until a request is sent again: `wait`, or as long as the server has asked for; none when that is too
+/// long to wait for.
+#[must_use]
+pub fn next_try(wait: Duration, asked: Option<Duration>) -> Option<Duration> {
+    Some(wait.max(asked.unwrap_or_default())).filter(|wait| *wait <= LONGEST_WAIT)
+}
 
 /// Returns the time for which the sender of these headers wants to be left alone, counted from now.
 #[must_use]
@@ -29,6 +40,16 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
+
+    #[rstest]
+    #[case(1, None, Some(1))]
+    #[case(1, Some(0), Some(1))]
+    #[case(1, Some(3), Some(3))]
+    #[case(1, Some(4), None)]
+    fn tries(#[case] wait: u64, #[case] asked: Option<u64>, #[case] expected: Option<u64>) {
+        let seconds = Duration::from_secs;
+        assert_eq!(next_try(seconds(wait), asked.map(seconds)), expected.map(seconds));
+    }
 
     #[rstest]
     #[case("7", Some(7))]

@@ -49,6 +49,7 @@ async fn bucket(State(requests): State<Requests>, Path(name): Path<String>, requ
         }
         "lost" => (StatusCode::BAD_REQUEST, [("x-amz-bucket-region", "evil.example/")]).into_response(),
         "busy" if count < 3 => (StatusCode::SERVICE_UNAVAILABLE, [(header::RETRY_AFTER, "1")]).into_response(),
+        "overrun" => (StatusCode::SERVICE_UNAVAILABLE, [(header::RETRY_AFTER, "20")]).into_response(),
         "down" => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
         "denied" => StatusCode::FORBIDDEN.into_response(),
         "parrot" => {
@@ -108,6 +109,15 @@ async fn a_busy_server_is_left_alone_as_long_as_it_asks() {
     assert!(bucket.exists().await.unwrap());
     assert!(since.elapsed() >= Duration::from_secs(2), "twice one second");
     assert_eq!(requests.load(Ordering::SeqCst), 4);
+}
+
+/// A worker does not wait for long: the run ends, and its queue tries again.
+#[tokio::test]
+async fn a_server_that_asks_for_patience_is_left_alone() {
+    let (address, requests, _tasks) = serve().await;
+    let error = s3(&address, "overrun", None).exists().await.unwrap_err();
+    assert!(matches!(error, Error::Refused { status: StatusCode::SERVICE_UNAVAILABLE, .. }), "{error}");
+    assert_eq!(requests.load(Ordering::SeqCst), 1 + 1, "location, bucket");
 }
 
 #[tokio::test]

@@ -12,8 +12,6 @@ use crate::error::Error;
 /// Waits between the tries of one request: nearly none where just a connection broke, then as long as it takes to reload
 /// a proxy before the registry.
 const WAITS: [Duration; 3] = [Duration::from_millis(100), Duration::from_secs(1), Duration::from_secs(3)];
-/// Longest wait that a registry may ask for; the deadline bounds it too.
-const MAX_RETRY_AFTER: Duration = Duration::from_secs(30);
 
 /// A successful answer.
 pub(super) struct Answer {
@@ -75,18 +73,16 @@ impl Registry {
                 self.lose_way();
                 continue;
             }
-            let Some(wait) = waits.next().filter(|_| error.is_transient()) else { return Err(error) };
-            let asked = error.retry_after().unwrap_or_default().min(MAX_RETRY_AFTER);
+            let wait = waits.next().filter(|_| error.is_transient());
+            let wait = wait.and_then(|wait| weir_http::next_try(wait, error.retry_after()));
             // The last words of the registry say more than that the time is over.
-            if self.time_left() <= wait.max(asked) {
-                return Err(error);
-            }
+            let Some(wait) = wait.filter(|wait| *wait < self.time_left()) else { return Err(error) };
             tracing::debug!(%error, ?wait, "registry request is tried again");
             #[expect(
                 clippy::disallowed_methods,
                 reason = "between the few tries of one request, within the time of the object"
             )]
-            let pause = tokio::time::sleep(wait.max(asked));
+            let pause = tokio::time::sleep(wait);
             self.in_time(pause).await.map_err(|_| error)?;
         }
     }
@@ -161,6 +157,27 @@ mod tests {
         let error = handle.resolve("v1").await.unwrap_err();
         let is_refusal = matches!(error, Error::Refused { status: StatusCode::SERVICE_UNAVAILABLE, .. });
         assert!(is_refusal, "{error}");
+    }
+
+    /// A worker does not wait for long: the run ends, and its queue tries again.
+    #[tokio::test]
+    async fn a_registry_that_asks_for_patience_is_left_alone() {
+        let registry = WebhookSink::start().await.unwrap();
+        registry.answer_with(|request| match request.path.as_str() {
+            "/v2/" => SinkAnswer::default(),
+            _ => SinkAnswer {
+                status: StatusCode::TOO_MANY_REQUESTS,
+                headers: HeaderMap::from_iter([(header::RETRY_AFTER, HeaderValue::from_static("20"))]),
+                ..SinkAnswer::default()
+            },
+        });
+        let address = registry.url("/app").replace("http://", "");
+        let options = RegistryOptions { insecure: true, ..RegistryOptions::default() };
+        let mut handle = Registries::new().open(&Repository::parse(&address).unwrap(), options).unwrap();
+        let error = handle.head("v1").await.unwrap_err();
+        assert_eq!(error.retry_after(), Some(Duration::from_secs(20)), "{error}");
+        let asked = registry.requests().into_iter().filter(|request| request.path != "/v2/").count();
+        assert_eq!(asked, 1);
     }
 
     /// A registry that asks for nothing at its door may ask for a login at some of its repositories.
