@@ -1,15 +1,16 @@
 //! One watch for each kind that is applied, of the objects that carry an owner's label. It feeds the ledger.
 
 use std::collections::HashSet;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use futures::{Stream, StreamExt};
+use futures::{Stream, StreamExt, stream};
 use kube::api::{Api, DynamicObject, ObjectMeta, PartialObjectMeta};
 use kube::runtime::WatchStreamExt;
-use kube::runtime::watcher::{self, Event, watcher};
+use kube::runtime::utils::Backoff;
+use kube::runtime::watcher::{self, DefaultBackoff, Event, watcher};
 use kube::{Client, Resource};
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
@@ -121,10 +122,10 @@ impl Inner {
         if is_metadata {
             let api =
                 Api::<PartialObjectMeta<DynamicObject>>::all_with(self.client.clone(), &mapping.resource);
-            self.follow(kind, watcher(api, config).default_backoff()).await;
+            self.follow(kind, anew(|| watcher(api.clone(), config.clone()))).await;
         } else {
             let api = Api::<DynamicObject>::all_with(self.client.clone(), &mapping.resource);
-            self.follow(kind, watcher(api, config).default_backoff()).await;
+            self.follow(kind, anew(|| watcher(api.clone(), config.clone()))).await;
         }
     }
 
@@ -167,6 +168,39 @@ impl Inner {
             }
         }
     }
+}
+
+/// The events of a watch that lists anew after each error. A watcher by itself goes on where it was, and says so by nothing: nobody
+/// would know from when on its silence proves something again.
+fn anew<K, W>(watch: impl Fn() -> W) -> impl Stream<Item = watcher::Result<Event<K>>>
+where
+    W: Stream<Item = watcher::Result<Event<K>>>,
+{
+    let events = stream::unfold(None::<Pin<Box<W>>>, move |running| {
+        let mut running = running.unwrap_or_else(|| Box::pin(watch()));
+        async move {
+            let event = running.next().await?;
+            let goes_on = event.is_ok();
+            Some((event, goes_on.then_some(running)))
+        }
+    });
+    events.backoff(Pauses::default())
+}
+
+/// Pauses after errors. They start over after two minutes without any, and not with the first event: each attempt begins with one.
+#[derive(Default)]
+struct Pauses(DefaultBackoff);
+
+impl Iterator for Pauses {
+    type Item = Duration;
+
+    fn next(&mut self) -> Option<Duration> {
+        self.0.next()
+    }
+}
+
+impl Backoff for Pauses {
+    fn reset(&mut self) {}
 }
 
 /// An object as a watch delivers it.

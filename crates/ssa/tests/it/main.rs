@@ -9,4 +9,5 @@ mod secrets;
 mod stages;
 mod takeover;
 mod time;
+mod watch;
 mod world;

@@ -17,7 +17,7 @@ use weir_ssa::{
     ApplyFailure, ChangeSet, IgnoreRules, Ledger, Manifest, Mapper, Notice, ObjectId, Owner, Session,
     Settings, Watches,
 };
-use weir_testkit::ControlPlane;
+use weir_testkit::{ControlPlane, FaultProxy};
 
 pub(crate) const PATIENCE: Duration = Duration::from_secs(90);
 
@@ -38,6 +38,19 @@ type IsMeant = fn(&http::Request<Body>) -> bool;
 impl World {
     pub(crate) async fn new() -> Self {
         let plane = ControlPlane::shared().await.unwrap();
+        Self::watching_by(plane, plane.client().unwrap()).await
+    }
+
+    /// A world whose watches meet the API server through a proxy.
+    pub(crate) async fn behind_proxy() -> (Self, FaultProxy) {
+        let plane = ControlPlane::shared().await.unwrap();
+        let proxy = FaultProxy::api_server(plane).await.unwrap();
+        let mut config = plane.config().unwrap();
+        config.cluster_url = format!("http://{}", proxy.address()).parse().unwrap();
+        (Self::watching_by(plane, Client::try_from(config).unwrap()).await, proxy)
+    }
+
+    async fn watching_by(plane: &'static ControlPlane, own: Client) -> Self {
         let ns = plane.unique_namespace("ssa").await.unwrap();
         let (tell, notices) = mpsc::channel(64);
         let notify = move |_: &Owner, _: &ObjectId, notice| {
@@ -45,7 +58,6 @@ impl World {
         };
         let ledger = Arc::new(Ledger::new("kustomize-controller", &[], notify));
         let shutdown = CancellationToken::new();
-        let own = plane.client().unwrap();
         let label = "kustomize.toolkit.fluxcd.io/name".to_owned();
         let watches = Watches::new(own.clone(), Arc::clone(&ledger), label, shutdown);
         let requests = Arc::new(AtomicUsize::new(0));
