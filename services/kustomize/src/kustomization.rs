@@ -123,6 +123,7 @@ impl Reconciler for KustomizationReconciler {
         self.memory.begin(&run.key, run.object.metadata.uid.as_deref());
         let observed = self.observe(&run.object, &run.causes).await;
         let plan = decide::decide(&observed, &self.settings);
+        self.memory.decided(&run.key, plan.is_held());
         let done = self.act(&run, &observed, plan).await;
         self.remember(&run, &observed, &done);
         report::report(&run.object, run.now, &self.settings, done)

@@ -220,7 +220,7 @@ fn wake(
     let by_dependency = own.index(|kustomization| dependencies_of(kustomization).collect::<Vec<_>>());
     let (units, to) = (Arc::clone(memory), queue.clone());
     all.on_change(move |change| {
-        wake_by_dependency(change, &by_dependency, &to);
+        wake_by_dependency(change, &by_dependency, &units, &to);
         wake_by_child(change, &units, &to);
         wake_by_confirmation(change, &to);
     });

@@ -157,7 +157,8 @@ where
     ) -> Next {
         let key = ObjectKey::of(object);
         let mut desired = outcome.object.status_value();
-        if let (true, Some(token)) = (R::RECORDS_REQUESTS, requested_at(object)) {
+        let is_handled = R::RECORDS_REQUESTS && !outcome.leaves_request;
+        if let (true, Some(token)) = (is_handled, requested_at(object)) {
             set_field(&mut desired, "lastHandledReconcileAt", token.into());
         }
         let written = self.write_result(object, desired, outcome.object.conditions(), cancel).await;

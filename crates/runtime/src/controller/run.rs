@@ -91,12 +91,22 @@ pub struct Outcome<K> {
     pub cause: Option<String>,
     /// True when the object keeps the status that it has: only the events are reported.
     pub(super) is_silent: bool,
+    /// True when the request that the object carries is not handled by this run.
+    pub(super) leaves_request: bool,
 }
 
 impl<K> Outcome<K> {
     /// A result to report.
     pub fn new(object: K, next: Next) -> Self {
-        Self { object, next, events: Vec::new(), log: None, cause: None, is_silent: false }
+        Self {
+            object,
+            next,
+            events: Vec::new(),
+            log: None,
+            cause: None,
+            is_silent: false,
+            leaves_request: false,
+        }
     }
 
     /// Returns no result: a newer cause made the run obsolete and follows at once. Only its events are reported.
@@ -113,6 +123,13 @@ impl<K> Outcome<K> {
     #[must_use]
     pub fn event(mut self, event: EventDraft) -> Self {
         self.events.push(event);
+        self
+    }
+
+    /// Leaves the request that the object carries to the next run: who waits for it would take this result for the answer.
+    #[must_use]
+    pub fn leaving_request(mut self) -> Self {
+        self.leaves_request = true;
         self
     }
 

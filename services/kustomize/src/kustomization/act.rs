@@ -93,10 +93,11 @@ impl KustomizationReconciler {
         // The share of memory is held until the manifests are gone.
         let making = run.cancel.run_until_cancelled(self.make(run, observed, artifact, extent, attempt));
         let Some(made) = making.await else { return Ok(Done::Superseded) };
-        let Held { made, share: _share } = made?;
+        let Held { made, share } = made?;
         let built = match made {
             Made::Built(built) => built,
             Made::Same(applied) => {
+                drop(share);
                 let digest = applied.digest.clone();
                 self.memory.change(&run.key, |unit| unit.applied = Some(applied));
                 return Ok(self.confirm(run, observed, attempt.clone(), digest).await);
@@ -112,6 +113,7 @@ impl KustomizationReconciler {
         let Some(changes) = self.apply(run, observed, &session, manifests, extent, attempt).await? else {
             return Ok(Done::Superseded);
         };
+        drop(share);
         killpoint::hit("after-apply");
         attempt.changed = changes.changed_lines();
         let corrected = rivals::contested(&changes).filter(|_| attempt.is_correction);
@@ -293,10 +295,8 @@ impl KustomizationReconciler {
         }
         let has_failed_again =
             matches!(done, Done::Failed(_, Failure { class: Class::Again(_), .. }) | Done::Uncorrected(_));
-        self.memory.change(&run.key, |unit| {
-            unit.waiting = waiting;
-            unit.tries_in_vain = if has_failed_again { unit.tries_in_vain.saturating_add(1) } else { 0 };
-        });
+        let owed = if done.owes() { observed.causes.clone() } else { Vec::new() };
+        self.memory.change(&run.key, |unit| unit.ended(waiting, owed, has_failed_again));
     }
 }
 

@@ -94,6 +94,11 @@ impl Done {
             | Self::Superseded => None,
         }
     }
+
+    /// Returns true when the run has done nothing about its causes, which are those of the next one, too.
+    pub(super) fn owes(&self) -> bool {
+        matches!(self, Self::Postponed(_) | Self::Canceled(..))
+    }
 }
 
 impl Attempt {

@@ -39,6 +39,13 @@ pub(crate) enum Plan {
     Apply { artifact: Arc<Artifact>, extent: Extent },
 }
 
+impl Plan {
+    /// Returns true when dependencies stand against a run.
+    pub(crate) fn is_held(&self) -> bool {
+        matches!(self, Self::Hold { .. })
+    }
+}
+
 /// KS-REC-20..26, and the short ways of DESIGN §5.
 pub(crate) fn decide(observed: &Observed, settings: &Settings) -> Plan {
     if observed.kustomization.spec.suspend {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use weir_api::Kustomization;
-use weir_runtime::ObjectKey;
+use weir_runtime::{Cause, ObjectKey};
 use weir_ssa::{Entry, ObjectId};
 
 use super::attempt::Attempt;
@@ -108,6 +108,11 @@ pub(crate) struct Unit {
     /// Revision of the source that the last run has seen; empty while a run is about to look. The status tells of it only when that run
     /// ends, and the source may be back at the revision before until then (KS-REC-4).
     seen: Option<String>,
+    /// True while a run looks at its dependencies, and after one that they have kept from beginning. The status tells of it only when
+    /// that run ends, and they may be ready by then.
+    is_held: bool,
+    /// Causes of a run that has come to nothing, for the one that follows.
+    owed: Vec<Cause>,
     /// The Secret or ConfigMap that has changed last, as `Kind/namespace/name`.
     pub(crate) woken_by: Option<String>,
     /// Runs in a row that failed and may succeed in a moment.
@@ -160,6 +165,20 @@ impl Unit {
         self.checked.get_or_insert_with(Instant::now);
     }
 
+    /// Returns the causes of a run, with those of the one before that has done nothing about them.
+    pub(crate) fn causes(&self, of_run: &[Cause]) -> Vec<Cause> {
+        let owed = self.owed.iter().filter(|cause| !of_run.contains(cause));
+        of_run.iter().chain(owed).copied().collect()
+    }
+
+    /// Remembers the end of a run: `owed` are the causes about which it has done nothing, `in_vain` says that it failed and may succeed in a
+    /// moment.
+    pub(crate) fn ended(&mut self, waiting: Option<Arc<Waiting>>, owed: Vec<Cause>, in_vain: bool) {
+        self.waiting = waiting;
+        self.owed = owed;
+        self.tries_in_vain = if in_vain { self.tries_in_vain.saturating_add(1) } else { 0 };
+    }
+
     /// Returns the inventory of a run that waits. The status may not have it yet.
     pub(crate) fn unwritten(&self) -> Option<&[Entry]> {
         self.waiting.as_ref().and_then(|waiting| waiting.attempt.inventory.as_deref())
@@ -191,9 +210,19 @@ impl Memory {
         self.0.lock().get(key).map(|unit| (**unit).clone()).unwrap_or_default()
     }
 
-    /// Remembers that a run is about to look at its source: whatever that tells from now on is news.
+    /// Remembers that a run is about to look at its source and its dependencies: whatever they tell from now on is news.
     pub(crate) fn looks(&self, key: &ObjectKey) {
-        self.change(key, |unit| unit.seen = Some(String::new()));
+        self.change(key, |unit| (unit.seen, unit.is_held) = (Some(String::new()), true));
+    }
+
+    /// Remembers if a run waits for its dependencies.
+    pub(crate) fn decided(&self, key: &ObjectKey, is_held: bool) {
+        self.change(key, |unit| unit.is_held = is_held);
+    }
+
+    /// Returns true when a dependency that becomes ready now is news, whatever the status says yet.
+    pub(crate) fn holds(&self, key: &ObjectKey) -> bool {
+        self.0.lock().get(key).is_some_and(|unit| unit.is_held)
     }
 
     /// Remembers the revision that a run has found.
@@ -325,6 +354,15 @@ mod tests {
         assert!(memory.get(&key).deletion.is_some());
         memory.begin(&key, Some("2"));
         assert!(memory.get(&key).deletion.is_none());
+    }
+
+    #[test]
+    fn causes_of_a_run_that_came_to_nothing_are_those_of_the_next_one_too() {
+        let mut unit = Unit::default();
+        unit.ended(None, vec![Cause::Drift, Cause::Timer], false);
+        assert_eq!(unit.causes(&[Cause::Timer]), [Cause::Timer, Cause::Drift]);
+        unit.ended(None, Vec::new(), false);
+        assert_eq!(unit.causes(&[Cause::Timer]), [Cause::Timer]);
     }
 
     #[test]

@@ -111,9 +111,10 @@ impl KustomizationReconciler {
             Source::Artifact(_) => self.keys.load(&kustomization).await.transpose(),
             Source::Missing | Source::Empty | Source::Unreadable(_) => None,
         };
+        let unit = self.memory.get(&key);
+        let causes = unit.causes(causes);
         let target = self.clusters.target(&kustomization, &self.keys.secrets).await;
         let inputs = inputs_of(&kustomization, &source, variables.as_ref(), decryption.as_ref(), &target);
-        let unit = self.memory.get(&key);
         let entries = inventory::current(&kustomization, unit.unwritten());
         let owner = self.owner(&kustomization);
         // An inventory that somebody has taken out of the status has to be written anew.
@@ -122,7 +123,6 @@ impl KustomizationReconciler {
             is_whole && target.as_ref().is_ok_and(|cluster| cluster.ledger().proves(&owner, &entries));
         let is_asked = causes.contains(&Cause::Requested);
         let lacks_rights = is_asked && lacks_rights(&target, &kustomization, &entries).await;
-        let causes = causes.to_vec();
         Observed {
             kustomization,
             source_id,

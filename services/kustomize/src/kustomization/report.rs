@@ -185,14 +185,14 @@ fn failed(
     draft.outcome(next).failed(line, failure.message.clone())
 }
 
-/// KS-HC-31: the next run follows at once.
+/// KS-HC-31: the next run follows at once, and answers who has asked for it.
 fn canceled(mut draft: Draft<'_>, attempt: &Attempt, trigger: &str) -> Outcome<Kustomization> {
     draft.attempted(attempt);
     let message = format!("New reconciliation triggered by {trigger}");
     draft.failed(reason::HEALTH_CHECK_CANCELED, &message, attempt);
     let message = format!("Health checks canceled due to new reconciliation triggered by {trigger}");
     draft.tell(EventDraft::info(reason::HEALTH_CHECK_CANCELED, message.clone()), attempt);
-    draft.outcome(Next::After(Duration::ZERO)).info(message)
+    draft.outcome(Next::After(Duration::ZERO)).info(message).leaving_request()
 }
 
 fn finished(mut draft: Draft<'_>, attempt: &Attempt, health: Option<Duration>) -> Outcome<Kustomization> {

@@ -106,6 +106,7 @@ pub(crate) fn wake_by_confirmation(change: &Change<Kustomization>, queue: &Queue
 pub(crate) fn wake_by_dependency(
     change: &Change<Kustomization>,
     by_dependency: &Index<Kustomization, ObjectKey>,
+    memory: &Memory,
     queue: &Queue,
 ) {
     let Some(new) = &change.new else { return };
@@ -113,14 +114,25 @@ pub(crate) fn wake_by_dependency(
     let key = ObjectKey::of(&**new);
     let mut waiting = by_dependency.naming(&key);
     waiting.retain(|kustomization| {
-        // An expression may look at anything of the dependency.
-        let mut dependencies = dependencies_of(kustomization).zip(&kustomization.spec.depends_on);
-        let waits = dependencies.any(|(dependency, reference)| {
-            dependency == key && (has_become_ready || reference.ready_expr.is_some())
-        });
-        waits && !condition::is_ready(conditions(kustomization))
+        let is_held = memory.holds(&ObjectKey::of(&**kustomization));
+        waits_for(kustomization, &key, has_become_ready, is_held)
     });
     queue.wake(waiting, Cause::Dependency);
+}
+
+/// Returns true when a change of a dependency may let a Kustomization begin: it is not ready, or will not be as soon as its run is
+/// over, which its dependencies hold.
+fn waits_for(
+    kustomization: &Kustomization,
+    dependency: &ObjectKey,
+    has_become_ready: bool,
+    is_held: bool,
+) -> bool {
+    // An expression may look at anything of the dependency.
+    let mut dependencies = dependencies_of(kustomization).zip(&kustomization.spec.depends_on);
+    let is_concerned = dependencies
+        .any(|(key, reference)| key == *dependency && (has_become_ready || reference.ready_expr.is_some()));
+    is_concerned && (is_held || !condition::is_ready(conditions(kustomization)))
 }
 
 /// A Kustomization has become ready, or ready for another revision: the one that applied it may wait for that.
@@ -183,6 +195,38 @@ mod tests {
         kustomization.status.as_mut().unwrap().last_attempted_revision = Some("r1".to_owned());
         let artifact = Artifact { revision: revision.to_owned(), ..Artifact::default() };
         assert_eq!(has_seen(&kustomization, seen, &artifact), expected);
+    }
+
+    /// The status of a run that has found a dependency not ready may still be on its way.
+    #[rstest]
+    #[case::not_ready("False", true, false, true)]
+    #[case::not_ready_yet_in_the_cache("True", true, true, true)]
+    #[case::ready("True", true, false, false)]
+    #[case::no_news("False", false, true, false)]
+    fn dependents_that_wait_are_woken(
+        #[case] ready: &str,
+        #[case] has_become_ready: bool,
+        #[case] is_held: bool,
+        #[case] expected: bool,
+    ) {
+        let mut dependent = Kustomization::clone(&child("r1", ready, GROUP));
+        dependent.spec.depends_on = serde_json::from_value(json!([{"name": "base"}])).unwrap();
+        let waits = waits_for(&dependent, &ObjectKey::new("", "base"), has_become_ready, is_held);
+        assert_eq!(waits, expected);
+        assert!(!waits_for(&dependent, &ObjectKey::new("", "other"), true, true));
+    }
+
+    /// A dependency may become ready between the look of a run and its decision.
+    #[test]
+    fn a_run_counts_as_held_until_it_has_decided() {
+        let (memory, key) = (Memory::default(), ObjectKey::new("apps", "app"));
+        assert!(!memory.holds(&key));
+        memory.looks(&key);
+        assert!(memory.holds(&key));
+        memory.decided(&key, false);
+        assert!(!memory.holds(&key));
+        memory.decided(&key, true);
+        assert!(memory.holds(&key));
     }
 
     #[rstest]

@@ -214,6 +214,21 @@ async fn health_check_that_gives_way_to_a_new_revision_is_told() {
     assert!(world.event("app", "web deleted").await.starts_with("Progressing: "));
 }
 
+/// KS-HC-31: `reconcile` of the commands reads the conditions once the request is handled, and a check that gave way is no answer.
+#[tokio::test(flavor = "multi_thread")]
+async fn request_that_ends_a_health_check_is_handled_by_the_run_that_follows() {
+    let world = World::with_flags(&["--feature-gates=CancelHealthCheckOnNewRevision=true"]).await;
+    world.source("src", 1, &[("a.yaml", &deployment("web", 1))]).await;
+    world.kustomization("app", json!({"wait": true, "timeout": "1h"})).await;
+    let api = world.kustomizations().await;
+    weir_testkit::wait_condition(&api, "app", "Healthy", "Unknown", None, PATIENCE).await.unwrap();
+    let handled = world.requested("app").await;
+    let ready = weir_testkit::condition(&handled, "Ready").unwrap();
+    assert_eq!((ready.status.as_str(), ready.reason.as_str()), ("Unknown", "Progressing"));
+    let expected = format!("triggered by Kustomization/{}/app", world.ns);
+    assert!(world.event("app", "Health checks canceled").await.ends_with(&expected));
+}
+
 /// KS-HC-32: the operator has turned the gate off.
 #[tokio::test(flavor = "multi_thread")]
 async fn new_revision_waits_for_the_health_of_the_old_one_where_it_is_to() {
