@@ -43,9 +43,12 @@ pub(crate) enum Error {
     /// The source did not answer.
     #[error("failed to download archive: {0}")]
     Transport(String),
-    /// The artifact differs from its digest, or has none (KS-SRC-22).
+    /// The artifact has no digest that could be one, or cannot be compared with it (KS-SRC-22).
     #[error("failed to verify archive: {0}")]
     Verify(String),
+    /// The artifact differs from its digest (KS-SRC-22). It may be a newer one under the same address, which is about to be advertised.
+    #[error("failed to verify archive: {0}")]
+    Mismatch(String),
     /// The artifact is no archive that may be unpacked (KS-SRC-24).
     #[error("failed to extract archive (check whether file size exceeds max download size): {0}")]
     Extract(String),
@@ -57,7 +60,7 @@ impl Error {
         match self {
             Self::Transport(_) => true,
             Self::Status { status, .. } => status.is_server_error() || status.as_u16() == 429,
-            Self::NotFound | Self::Verify(_) | Self::Extract(_) => false,
+            Self::NotFound | Self::Verify(_) | Self::Mismatch(_) | Self::Extract(_) => false,
         }
     }
 }
@@ -209,7 +212,10 @@ fn refusal(status: &tonic::Status) -> Error {
 }
 
 fn verification(error: &SpoolError) -> Error {
-    Error::Verify(error.to_string())
+    match error {
+        SpoolError::Mismatch { .. } => Error::Mismatch(error.to_string()),
+        SpoolError::TooLarge { .. } | SpoolError::Io { .. } => Error::Verify(error.to_string()),
+    }
 }
 
 fn failure(error: FetchError) -> Error {

@@ -43,6 +43,27 @@ async fn an_external_artifact_that_is_not_what_its_digest_says_is_refused() {
     assert!(world.config_map("settings").await.is_none());
 }
 
+/// A source stores an artifact a moment before it advertises it: until then its address has other content than the digest says. Nobody is
+/// told of that, and the next try does not wait for the interval.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_artifact_that_becomes_what_its_digest_says_is_applied_soon() {
+    let (world, _process) = World::process(&["--requeue-dependency=10s"]).await;
+    let revision = world.source("src", 1, &[("cm.yaml", &cm("settings", "1"))]).await;
+    let api = world.api("source.toolkit.fluxcd.io/v1", "GitRepository").await;
+    let digest = api.get("src").await.unwrap().data["status"]["artifact"]["digest"].clone();
+    let advertise = async |digest: serde_json::Value| {
+        let status = kube::api::Patch::Merge(json!({"status": {"artifact": {"digest": digest}}}));
+        api.patch_status("src", &Default::default(), &status).await.unwrap();
+    };
+    advertise(json!(format!("sha256:{}", "0".repeat(64)))).await;
+    world.kustomization("app", json!({})).await;
+    world.not_ready("app", "ArtifactFailed").await;
+    advertise(digest).await;
+    world.applied("app", &revision).await;
+    let events = world.events("app").await;
+    assert!(!events.iter().any(|event| event.contains("failed to verify archive")), "{events:?}");
+}
+
 /// Sources leave files out, a `.gitignore` for example, and so directories without any.
 #[tokio::test]
 async fn a_path_to_a_directory_without_files_applies_nothing() {

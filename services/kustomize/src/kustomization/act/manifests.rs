@@ -50,12 +50,17 @@ impl KustomizationReconciler {
         }
     }
 
-    /// A download that may succeed in a moment is tried again soon, by a run of its own.
+    /// A download that may succeed in a moment is tried again soon, by a run of its own. One of other content is a failure when that
+    /// is so twice: a source stores an artifact a moment before it advertises it.
     fn fetch_failure(&self, observed: &Observed, error: &fetch::Error) -> Failure {
         if matches!(error, fetch::Error::NotFound) {
             return Failure::artifact_gone(self.settings.requeue_dependency);
         }
         let tries = observed.unit.tries_in_vain.saturating_add(1);
+        if tries == 1 && matches!(error, fetch::Error::Mismatch(_)) {
+            let pause = self.settings.requeue_dependency.to_std();
+            return Failure::again(reason::ARTIFACT_FAILED, error.to_string(), pause);
+        }
         let pause = self.artifacts.pause_after(tries).filter(|_| error.may_pass());
         match pause {
             Some(pause) => Failure::again(reason::ARTIFACT_FAILED, error.to_string(), pause),
