@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// The unit of the budget, in bytes: with it the count of any budget fits a semaphore.
@@ -14,9 +15,9 @@ pub(crate) struct Budget {
     units: u32,
 }
 
-/// A part of the budget, which goes back with the value. Nobody who has one waits for another, so that none waits for ever.
-#[derive(Debug)]
-pub(crate) struct Share(OwnedSemaphorePermit);
+/// A part of the budget, which goes back with the last clone. Nobody who has one waits for another, so that none waits for ever.
+#[derive(Debug, Clone)]
+pub(crate) struct Share(Arc<Mutex<OwnedSemaphorePermit>>);
 
 fn units(bytes: u64) -> u32 {
     u32::try_from(bytes.div_ceil(UNIT_BYTES)).unwrap_or(u32::MAX)
@@ -37,20 +38,31 @@ impl Budget {
     /// Waits for so many bytes, or for all of them where more are asked for. Nothing when the service ends.
     pub(crate) async fn take(&self, bytes: u64) -> Option<Share> {
         let units = units(bytes).clamp(1, self.units);
-        Arc::clone(&self.free).acquire_many_owned(units).await.ok().map(Share)
+        let permit = Arc::clone(&self.free).acquire_many_owned(units).await.ok()?;
+        Some(Share(Arc::new(Mutex::new(permit))))
     }
 }
 
 impl Share {
     /// Its bytes.
     pub(crate) fn bytes(&self) -> u64 {
-        self.0.num_permits() as u64 * UNIT_BYTES
+        self.0.lock().num_permits() as u64 * UNIT_BYTES
+    }
+
+    /// Takes what is missing to so many bytes, if that is free and nobody waits for it; else it stays as it is.
+    pub(crate) fn grow_to(&self, bytes: u64) -> bool {
+        let mut permit = self.0.lock();
+        let missing = (units(bytes) as usize).saturating_sub(permit.num_permits());
+        let Ok(missing) = u32::try_from(missing) else { return false };
+        let more = Arc::clone(permit.semaphore()).try_acquire_many_owned(missing);
+        more.map(|more| permit.merge(more)).is_ok()
     }
 
     /// Gives back what is beyond so many bytes.
-    pub(crate) fn shrink_to(&mut self, bytes: u64) {
-        let spare = self.0.num_permits().saturating_sub(units(bytes).max(1) as usize);
-        drop(self.0.split(spare));
+    pub(crate) fn shrink_to(&self, bytes: u64) {
+        let mut permit = self.0.lock();
+        let spare = permit.num_permits().saturating_sub(units(bytes).max(1) as usize);
+        drop(permit.split(spare));
     }
 }
 
@@ -63,12 +75,28 @@ mod tests {
     #[test]
     fn what_is_given_back_is_there_for_the_next() {
         let budget = Budget::new(10 * UNIT_BYTES);
-        let mut large = budget.take(u64::MAX).now_or_never().unwrap().unwrap();
+        let large = budget.take(u64::MAX).now_or_never().unwrap().unwrap();
         assert_eq!(large.bytes(), budget.bytes());
         assert!(budget.take(0).now_or_never().is_none(), "nothing is left");
         large.shrink_to(3 * UNIT_BYTES + 1);
         assert_eq!(large.bytes(), 4 * UNIT_BYTES);
         let rest = budget.take(6 * UNIT_BYTES).now_or_never().unwrap().unwrap();
         assert_eq!(rest.bytes(), 6 * UNIT_BYTES);
+    }
+
+    #[test]
+    fn a_share_grows_by_what_is_free_and_takes_nothing_that_others_wait_for() {
+        let budget = Budget::new(10 * UNIT_BYTES);
+        let one = budget.take(2 * UNIT_BYTES).now_or_never().unwrap().unwrap();
+        let other = budget.take(UNIT_BYTES).now_or_never().unwrap().unwrap();
+        assert!(one.grow_to(6 * UNIT_BYTES - 1) && one.grow_to(3));
+        assert_eq!(one.bytes(), 6 * UNIT_BYTES);
+        assert!(!one.grow_to(10 * UNIT_BYTES), "the other one has a part of it");
+        assert_eq!(one.bytes(), 6 * UNIT_BYTES);
+        let mut waiting = std::pin::pin!(budget.take(5 * UNIT_BYTES));
+        assert!(waiting.as_mut().now_or_never().is_none());
+        assert!(!one.grow_to(7 * UNIT_BYTES), "that would be at the cost of who waits");
+        drop((one, other));
+        assert_eq!(waiting.now_or_never().unwrap().unwrap().bytes(), 5 * UNIT_BYTES);
     }
 }

@@ -18,12 +18,14 @@ use crate::files::{ArtifactFiles, Metered};
 /// Builds at once beyond the number of processors only wait for each other.
 const MIN_BUILDS: usize = 2;
 
-/// Bytes of files that a build may read beside others. Nearly all builds read less; one that wants more is done again when
-/// the whole budget is free.
-const USUAL_BYTES: u64 = 8 << 20;
+/// Bytes of files that a build begins with. Nearly all builds read less; one that wants more takes that when it gets there.
+const USUAL_BYTES: u64 = 1 << 20;
 
 /// Times that a build reads its files: to find out whether they have changed, to make a kustomization file, and to use them.
 const USUAL_READS: u64 = 4;
+
+/// How much more memory than it lacked a build waits for that is done again: it is not known how far it would have come with that.
+const MORE: u64 = 2;
 
 /// Where builds run. Clones share everything.
 #[derive(Clone)]
@@ -75,8 +77,8 @@ impl Builds {
     }
 
     /// Builds on a thread of its own, with what fetches remote bases for so long and not beyond a cancellation, and with the
-    /// turn that it lends while it waits for something else. A build that reads more than is usual is done again, alone. Dropping
-    /// the future stops the build.
+    /// turn that it lends while it waits for something else. Its share of memory grows with what it reads; a build for which
+    /// there is none left is done again when there is, in the order of arrival. Dropping the future stops the build.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         files: ArtifactFiles,
@@ -87,19 +89,25 @@ impl Builds {
         let (files, build) = (Arc::new(files), Arc::new(build));
         let giving_up = GiveUp::default();
         let usual = files.size().saturating_mul(USUAL_READS).min(USUAL_BYTES);
-        for bytes in [usual, self.budget.bytes()] {
+        let mut bytes = usual;
+        loop {
             let share = self.budget.take(bytes).await.ok_or(Error::Stopped)?;
             let stop = giving_up.0.clone();
-            let files = Metered::new(Arc::clone(&files), share.bytes(), stop.clone());
+            let files = Metered::sharing(Arc::clone(&files), share.clone(), stop.clone());
             let (once, meter) = (Arc::clone(&build), files.clone());
             let once = move |remote, turn| once(Means { files, remote, turn, stop });
-            let mut held = self.once(share, time, cancel.clone(), once).await?;
-            if !meter.is_exceeded() {
-                held.share.shrink_to(meter.used());
-                return Ok(held);
+            let held = self.once(share, time, cancel.clone(), once).await?;
+            match meter.lacking() {
+                None => {
+                    held.share.shrink_to(meter.used());
+                    return Ok(held);
+                }
+                Some(lacking) if lacking > self.budget.bytes() => {
+                    return Err(Error::TooLarge { limit: self.budget.bytes() });
+                }
+                Some(lacking) => bytes = lacking.saturating_mul(MORE),
             }
         }
-        Err(Error::TooLarge { limit: self.budget.bytes() })
     }
 
     async fn once<T: Send + 'static>(
@@ -189,9 +197,10 @@ mod tests {
     use std::time::Instant;
 
     use tokio::sync::oneshot;
+    use weir_kustomize::RelPath;
 
     use super::*;
-    use crate::files::tests::files;
+    use crate::files::tests::{files, unpacked};
 
     const LIMIT: Duration = Duration::from_secs(300);
 
@@ -229,5 +238,62 @@ mod tests {
         drop(builds.turns.acquire_many(turns).await.unwrap());
         assert_eq!(builds.budget.take(u64::MAX).await.unwrap().bytes(), builds.budget.bytes());
         assert_eq!(*has_stopped.lock(), Some(true));
+    }
+
+    /// A file of one thousand bytes, `a`.
+    fn thousand() -> ArtifactFiles {
+        unpacked(&[("a", vec![b'a'; 1000])], 1000)
+    }
+
+    /// Reads it so many times; false if it may not.
+    fn reads(files: &Metered, times: usize) -> bool {
+        let name = RelPath::new("a").unwrap();
+        (0..times).all(|_| files.read(&name, 1000).is_ok())
+    }
+
+    /// KS-BLD-34: one that reads much and then waits for a server is no reason for others to wait.
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_large_build_that_waits_leaves_others_what_it_has_not_read() {
+        let builds = Builds::new(None, 64 << 10);
+        let (tell, mut begun) = tokio::sync::mpsc::channel(2);
+        let (go_on, wait) = std::sync::mpsc::sync_channel(2);
+        let wait = Mutex::new(wait);
+        let build = move |Means { files, turn, .. }: Means| {
+            assert!(reads(&files, 20));
+            tell.blocking_send(()).unwrap();
+            turn.lend(&mut || wait.lock().recv().unwrap());
+        };
+        let building = builds.run(thousand(), LIMIT, CancellationToken::new(), build);
+        let other = async {
+            begun.recv().await.unwrap();
+            let share = tokio::time::timeout(LIMIT, builds.budget.take(40 << 10)).await;
+            go_on.send(()).unwrap();
+            share.unwrap().unwrap().bytes()
+        };
+        let (held, other) = tokio::join!(building, other);
+        assert_eq!((held.unwrap().share.bytes(), other), (20 << 10, 40 << 10));
+        assert!(begun.recv().await.is_none(), "one pass is enough");
+    }
+
+    #[tokio::test]
+    async fn a_build_that_finds_no_memory_left_is_done_again_when_there_is() {
+        let builds = Builds::new(None, 16 << 10);
+        let (tell, mut passes) = tokio::sync::mpsc::channel(9);
+        let build = move |Means { files, .. }: Means| tell.blocking_send(reads(&files, 8)).unwrap();
+        let other = builds.budget.take(10 << 10).await.unwrap();
+        let building = builds.run(thousand(), LIMIT, CancellationToken::new(), build);
+        let giving_back = async {
+            let first = passes.recv().await;
+            drop(other);
+            [first, passes.recv().await, passes.recv().await]
+        };
+        let (held, passes) = tokio::join!(building, giving_back);
+        assert_eq!(passes, [Some(false), Some(true), None]);
+        let held = held.unwrap();
+        assert_eq!(held.share.bytes(), 8 << 10);
+        drop(held);
+        let endless = |Means { files, .. }: Means| reads(&files, 100);
+        let failed = builds.run(thousand(), LIMIT, CancellationToken::new(), endless).await;
+        assert!(matches!(failed, Err(Error::TooLarge { limit: 16384 })));
     }
 }

@@ -9,6 +9,8 @@ use parking_lot::Mutex;
 use weir_artifact::{FileStack, Span};
 use weir_kustomize::{DirEntry, FileKind, FileSystem, FsError, RelPath, Stop};
 
+use crate::budget::Share;
+
 /// Unpacked files. Most of them are on disk; what is read is in memory.
 #[derive(Debug)]
 pub struct ArtifactFiles {
@@ -48,6 +50,12 @@ impl ArtifactFiles {
     /// Bytes of all files.
     pub(crate) fn size(&self) -> u64 {
         self.stack.size()
+    }
+
+    /// Bytes of a file; none of what is no file.
+    fn length(&self, path: &RelPath) -> u64 {
+        let entry = self.entries.get(&Path(path.as_str().to_owned()));
+        entry.and_then(Option::as_ref).map_or(0, |span| span.length)
     }
 
     /// The first path at or behind `from`, without the prefix, if it has it, and what it leads to.
@@ -119,16 +127,43 @@ pub struct Metered {
 #[derive(Debug)]
 struct Meter {
     limit: u64,
+    /// The memory behind the limit, which grows as long as there is some.
+    share: Option<Share>,
     used: u64,
-    is_exceeded: bool,
+    /// Bytes that the build would have needed to go on.
+    lacking: Option<u64>,
+}
+
+impl Meter {
+    /// Makes room for so many bytes more.
+    fn admits(&mut self, length: u64) -> bool {
+        let needed = self.used.saturating_add(length);
+        if needed > self.limit
+            && let Some(share) = self.share.as_ref().filter(|share| share.grow_to(needed))
+        {
+            self.limit = share.bytes();
+        }
+        let is_admitted = needed <= self.limit;
+        if !is_admitted {
+            self.lacking = Some(needed);
+        }
+        is_admitted
+    }
 }
 
 impl Metered {
     /// Files of which `limit` bytes may be read, until `stop`. Clones share the limit.
     #[must_use]
     pub fn new(files: Arc<ArtifactFiles>, limit: u64, stop: Stop) -> Self {
-        let meter = Meter { limit, used: 0, is_exceeded: false };
+        let meter = Meter { limit, share: None, used: 0, lacking: None };
         Self { files, meter: Arc::new(Mutex::new(meter)), stop }
+    }
+
+    /// Files of which as many bytes may be read as there is memory for.
+    pub(crate) fn sharing(files: Arc<ArtifactFiles>, share: Share, stop: Stop) -> Self {
+        let metered = Self::new(files, share.bytes(), stop);
+        metered.meter.lock().share = Some(share);
+        metered
     }
 
     /// Bytes that were read.
@@ -136,9 +171,9 @@ impl Metered {
         self.meter.lock().used
     }
 
-    /// Returns true when the build wanted more than it may.
-    pub(crate) fn is_exceeded(&self) -> bool {
-        self.meter.lock().is_exceeded
+    /// Returns how many bytes a build would have needed to go on that wanted more than it might.
+    pub(crate) fn lacking(&self) -> Option<u64> {
+        self.meter.lock().lacking
     }
 }
 
@@ -148,18 +183,15 @@ impl FileSystem for Metered {
             return Err(FsError::Io { path: path.clone(), cause: io::Error::other(error) });
         }
         let mut meter = self.meter.lock();
-        let left = meter.limit.saturating_sub(meter.used);
-        let read = self.files.read(path, limit.min(left));
-        match &read {
-            Ok(content) => meter.used = meter.used.saturating_add(content.len() as u64),
-            Err(FsError::TooLarge { .. }) if left < limit => {
-                meter.is_exceeded = true;
-                let cause = io::Error::other("the build reads too much");
-                return Err(FsError::Io { path: path.clone(), cause });
-            }
-            Err(_) => {}
+        let length = self.files.length(path);
+        // A file beyond its own cap is no excess of the build.
+        if length <= limit && !meter.admits(length) {
+            let cause = io::Error::other("the build reads too much");
+            return Err(FsError::Io { path: path.clone(), cause });
         }
-        read
+        let content = self.files.read(path, limit)?;
+        meter.used = meter.used.saturating_add(content.len() as u64);
+        Ok(content)
     }
 
     fn resolve(&self, path: &RelPath) -> Result<(RelPath, FileKind), FsError> {
@@ -179,21 +211,27 @@ pub(crate) mod tests {
 
     /// Files whose content is their path.
     pub(crate) fn files(paths: &[&str]) -> ArtifactFiles {
+        // The path of a directory ends with a slash.
+        let content = |path: &str| if path.ends_with('/') { Vec::new() } else { path.as_bytes().to_vec() };
+        let files: Vec<_> = paths.iter().map(|path| (*path, content(path))).collect();
+        unpacked(&files, 20)
+    }
+
+    /// These files, of which those of up to `largest` bytes are kept.
+    pub(crate) fn unpacked(files: &[(&str, Vec<u8>)], largest: u64) -> ArtifactFiles {
         let mut tar =
             tar::Builder::new(flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast()));
-        for path in paths {
+        for (path, content) in files {
             let mut header = tar::Header::new_gnu();
             header.set_mode(0o644);
-            // The path of a directory ends with a slash.
-            let content: &[u8] = if path.ends_with('/') { &[] } else { path.as_bytes() };
             if content.is_empty() {
                 header.set_entry_type(tar::EntryType::Directory);
             }
             header.set_size(content.len() as u64);
-            tar.append_data(&mut header, path, content).unwrap();
+            tar.append_data(&mut header, path, content.as_slice()).unwrap();
         }
         let archive = tar.into_inner().unwrap().finish().unwrap();
-        let (spans, stack) = Untar::new(Limits::default()).to_stack(archive.as_slice(), 20).unwrap();
+        let (spans, stack) = Untar::new(Limits::default()).to_stack(archive.as_slice(), largest).unwrap();
         ArtifactFiles::new(spans, stack)
     }
 
@@ -248,9 +286,9 @@ pub(crate) mod tests {
         let metered = Metered::new(Arc::new(files(&["1234", "12345678"])), 10, Stop::default());
         assert_eq!(metered.read(&path("1234"), 100).unwrap(), b"1234");
         assert!(matches!(metered.read(&path("12345678"), 5), Err(FsError::TooLarge { limit: 5, .. })));
-        assert!(!metered.is_exceeded(), "a file beyond its own cap is no excess of the build");
+        assert_eq!(metered.lacking(), None, "a file beyond its own cap is no excess of the build");
         metered.read(&path("12345678"), 100).unwrap_err();
-        assert!(metered.is_exceeded());
+        assert_eq!(metered.lacking(), Some(12));
         assert_eq!(metered.used(), 4);
     }
 }
