@@ -10,6 +10,7 @@ mod bad_input;
 mod c_image_loop;
 mod d_first_contact;
 mod e_generated;
+mod examples;
 mod five_processes;
 mod grpc_status;
 mod installations;

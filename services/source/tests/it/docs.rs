@@ -1,59 +1,15 @@
-//! The pages about sources: the API server takes their examples, and their tables equal the code. `WEIR_REGENERATE=1`
-//! writes the tables.
+//! The pages about sources: their tables equal the code. `WEIR_REGENERATE=1` writes them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
-use std::path::PathBuf;
 
 use clap::CommandFactory;
 use serde_json::json;
 use weir_source_controller::args::{Args, CONCURRENT};
-use weir_testkit::{ControlPlane, Folder, GitServer, eventually, repo_path};
+use weir_testkit::{GitServer, eventually, repo_path};
 
 use crate::chart_server::ChartServer;
 use crate::world::{DEADLINE, Setup, World};
-
-/// Pages of tables, which this test writes.
-const GENERATED: [&str; 2] = ["flags.md", "metrics.md"];
-
-/// The code blocks of a page in a language.
-fn blocks<'a>(page: &'a str, language: &str) -> Vec<&'a str> {
-    let fence = format!("```{language}\n");
-    page.split(&fence).skip(1).filter_map(|rest| rest.split("\n```").next()).collect()
-}
-
-fn pages() -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(repo_path("docs/sources")).unwrap();
-    let paths = entries.map(|entry| entry.unwrap().path());
-    paths.filter(|path| path.extension().is_some_and(|extension| extension == "md")).collect()
-}
-
-#[tokio::test]
-async fn every_example_is_taken_by_the_api_server() {
-    let plane = ControlPlane::shared().await.unwrap();
-    plane.apply_crds(&repo_path("deploy/kustomize/crds")).await.unwrap();
-    let folder = Folder::new("examples").unwrap();
-    let mut refused = Vec::new();
-    for page in pages() {
-        let text = std::fs::read_to_string(&page).unwrap();
-        let examples = blocks(&text, "yaml");
-        if !GENERATED.iter().any(|name| page.ends_with(name)) {
-            assert!(!examples.is_empty(), "{} has no example", page.display());
-        }
-        for (number, example) in examples.into_iter().enumerate() {
-            for namespace in example.lines().filter_map(|line| line.trim().strip_prefix("namespace: ")) {
-                plane.namespace(namespace.trim()).await.unwrap();
-            }
-            let file = folder.write("example.yaml", example).unwrap();
-            let file = file.display().to_string();
-            let apply = ["apply", "--server-side", "--dry-run=server", "--validate=strict", "-f", &file];
-            if let Err(error) = plane.kubectl(&apply).await {
-                refused.push(format!("{} example {}: {error}", page.display(), number + 1));
-            }
-        }
-    }
-    assert!(refused.is_empty(), "{}", refused.join("\n"));
-}
 
 /// Compares a page with what it should be, or writes it.
 fn assert_current(name: &str, generated: &str) {
