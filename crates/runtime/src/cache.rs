@@ -234,9 +234,6 @@ fn trim<K: kube::Resource>(object: &mut K) {
 fn is_newer(candidate: &ObjectMeta, known: &ObjectMeta) -> bool {
     let version =
         |meta: &ObjectMeta| meta.resource_version.as_deref().and_then(|text| text.parse::<u64>().ok());
-    if candidate.uid != known.uid {
-        return true;
-    }
     match (version(candidate), version(known)) {
         (Some(candidate), Some(known)) => candidate > known,
         _ => true,

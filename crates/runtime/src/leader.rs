@@ -67,18 +67,18 @@ impl Election {
     }
 
     /// Holds the Lease while `work` runs, and gives it back when `work` has ended (`true`): runs that are ended still write, and must not
-    /// do so beside another replica's. When the Lease is lost, `stop_work` is told, and `work` waited for (`false`).
+    /// do so beside another replica's. When the Lease is lost, `stop_work` is called, and `work` waited for (`false`).
     pub async fn hold(
         &self,
         client: &kube::Client,
         work: impl Future<Output = ()>,
-        stop_work: &CancellationToken,
+        stop_work: impl FnOnce(),
     ) -> bool {
         let mut work = std::pin::pin!(work);
         tokio::select! {
             () = &mut work => {}
             () = self.renew_until_lost(client) => {
-                stop_work.cancel();
+                stop_work();
                 work.await;
                 return false;
             }

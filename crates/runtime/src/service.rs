@@ -344,7 +344,12 @@ async fn lead(
         working.await;
         return Ok(());
     };
-    if election.hold(&env.client, working, &stop_controllers).await {
+    // Another replica leads now, or soon: consumers are not to be sent here any more, and nothing goes on but runs that end.
+    let resign = || {
+        leader.send_replace(false);
+        stop.cancel();
+    };
+    if election.hold(&env.client, working, resign).await {
         return Ok(());
     }
     Err(ServiceError::LeaseLost(election.lease))

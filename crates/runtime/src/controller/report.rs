@@ -117,7 +117,9 @@ where
         let shown = phase.retracted.as_ref().unwrap_or(&object);
         let mut status =
             merge_diff(&object.status_value(), &shown.status_value()).unwrap_or_else(|| json!({}));
-        set_field(&mut status, "conditions", json!(self.progressing(shown, &phase)));
+        let mut conditions = self.progressing(shown, &phase);
+        condition::keep_foreign(&mut conditions, object.conditions());
+        set_field(&mut status, "conditions", json!(conditions));
         let _ = self.write_status(&object, status).await;
     }
 

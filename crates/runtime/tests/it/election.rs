@@ -2,8 +2,12 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
+use weir_runtime::ServiceError;
+use weir_runtime::args::EventsArgs;
 use weir_runtime::leader::Election;
 use weir_testkit::{ControlPlane, Fault, FaultProxy};
+
+use crate::world::{DEADLINE, MarkReady, World, flags};
 
 fn election(namespace: &str, identity: &str) -> Election {
     Election {
@@ -41,7 +45,7 @@ async fn the_second_replica_leads_as_soon_as_the_first_gives_the_lease_back() {
         leaves_it().await;
         draining.notify_one();
     };
-    let (kept, ()) = tokio::join!(first.hold(&client, work, &never), waiting);
+    let (kept, ()) = tokio::join!(first.hold(&client, work, || never.cancel()), waiting);
     assert!(kept);
     let taken = tokio::time::timeout(Duration::from_secs(5), second.acquire(&client, &never)).await;
     assert_eq!(taken.ok(), Some(true), "a released lease must not have to expire");
@@ -60,7 +64,7 @@ async fn a_lease_taken_by_another_is_lost() {
     let patch = serde_json::json!({ "spec": { "holderIdentity": thief.identity } });
     leases.patch(&first.lease, &Default::default(), &kube::api::Patch::Merge(patch)).await.unwrap();
     let stop_work = CancellationToken::new();
-    assert!(!first.hold(&client, stop_work.cancelled(), &stop_work).await);
+    assert!(!first.hold(&client, stop_work.cancelled(), || stop_work.cancel()).await);
 }
 
 /// Refused and unanswered requests alike: another replica leads by then.
@@ -86,7 +90,26 @@ async fn a_lease_that_cannot_be_renewed_is_lost_after_the_deadline(#[case] fault
         proxy.set(*fault);
     }
     let stop_work = CancellationToken::new();
-    let holding = election.hold(&client, stop_work.cancelled(), &stop_work);
+    let holding = election.hold(&client, stop_work.cancelled(), || stop_work.cancel());
     let kept = tokio::time::timeout(Duration::from_secs(20), holding).await;
     assert_eq!(kept.ok(), Some(false));
+}
+
+/// Another replica leads by then: the servers of this one, and all that it does by the way, end with its runs.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_service_whose_lease_is_taken_ends_without_delay() {
+    let args = flags(&["--enable-leader-election=true", "--leader-election-retry-period=100ms"]);
+    let world = World::start(args, EventsArgs::default(), MarkReady::default()).await;
+    let leases: kube::Api<k8s_openapi::api::coordination::v1::Lease> =
+        kube::Api::namespaced(world.env.client.clone(), &world.namespace);
+    let name = "test-controller-leader-election";
+    let held =
+        weir_testkit::eventually("the lease", DEADLINE, async || leases.get_opt(name).await.ok().flatten());
+    held.await.unwrap();
+    let patch = serde_json::json!({ "spec": { "holderIdentity": "thief" } });
+    leases.patch(name, &Default::default(), &kube::api::Patch::Merge(patch)).await.unwrap();
+    let shutdown = world.env.shutdown.clone();
+    let ended = tokio::time::timeout(Duration::from_secs(10), world.ended()).await;
+    assert!(matches!(ended.unwrap(), Err(ServiceError::LeaseLost(lease)) if lease == name));
+    assert!(shutdown.is_cancelled());
 }

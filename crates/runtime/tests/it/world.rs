@@ -141,6 +141,11 @@ impl World {
         self.plane.apply_yaml(&self.namespace, &yaml).await.unwrap();
     }
 
+    /// The end of a service that nobody stops.
+    pub(crate) async fn ended(self) -> Result<(), ServiceError> {
+        self.running.await.unwrap()
+    }
+
     pub(crate) async fn stop(self) {
         self.env.shutdown.cancel();
         self.running.await.unwrap().unwrap();
