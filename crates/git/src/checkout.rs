@@ -10,7 +10,7 @@ use gix_object::{CommitRef, TreeRefIter};
 
 use crate::commit::empty_tree;
 use crate::error::Error;
-use crate::objects::{BlobContent, Objects, Stream, id_of};
+use crate::objects::{BlobContent, MAX_BLOB, Objects, Stream, id_of};
 use crate::store::Directory;
 
 /// Bytes of a blob from which on it is worth to find it in its pack. Nearly all files are far smaller.
@@ -31,7 +31,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { files: 500_000, blob: 256 << 20, depth: 128 }
+        Self { files: 500_000, blob: MAX_BLOB, depth: 128 }
     }
 }
 

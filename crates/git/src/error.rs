@@ -200,6 +200,17 @@ pub enum Error {
         /// The cap.
         limit: u64,
     },
+    /// An object of a download would take too much memory.
+    #[error("{what} exceeds {limit}")]
+    TooLarge {
+        /// Name of the thing that is too large.
+        what: String,
+        /// The cap.
+        limit: u64,
+    },
+    /// An object of a download is not packed as it should be.
+    #[error("an object of the download cannot be unpacked")]
+    Unpack,
     /// Someone else moved the branch since it was read (DEP-GIT-4).
     #[error("reference '{refname}' has changed since it was read: expected {expected}, found {found}")]
     LeaseLost {
@@ -327,10 +338,19 @@ impl Error {
         }
     }
 
-    /// Returns true when what was fetched cannot be read: a kept repository is of no more use then.
+    /// Returns true when what was fetched cannot be read: a kept repository is of no more use then. To a new one, large
+    /// files come as they are, and not as differences.
     #[must_use]
     pub fn is_of_store(&self) -> bool {
-        matches!(self, Self::Library { .. } | Self::Objects(_) | Self::Missing { .. } | Self::Damaged { .. })
+        matches!(
+            self,
+            Self::Library { .. }
+                | Self::Objects(_)
+                | Self::Unpack
+                | Self::TooLarge { .. }
+                | Self::Missing { .. }
+                | Self::Damaged { .. }
+        )
     }
 
     /// Returns true when it is the disk that failed, and not the remote.

@@ -18,6 +18,21 @@ use crate::error::Error;
 
 /// Tags that point at tags before a commit is reached.
 const MAX_TAGS: usize = 64;
+/// Bytes of a commit or tag: messages of squashed merges have some hundred KiB.
+const MAX_MESSAGE: u64 = 16 << 20;
+/// Bytes of a tree: a directory of a million files.
+const MAX_TREE: u64 = 64 << 20;
+/// Bytes of a file that is held in memory.
+pub(crate) const MAX_BLOB: u64 = 256 << 20;
+
+/// Returns the most bytes of an object that is read.
+pub(crate) fn most(kind: Kind) -> u64 {
+    match kind {
+        Kind::Commit | Kind::Tag => MAX_MESSAGE,
+        Kind::Tree => MAX_TREE,
+        Kind::Blob => MAX_BLOB,
+    }
+}
 
 /// Objects by their names.
 pub(crate) enum Objects {
@@ -69,6 +84,20 @@ impl Objects {
 
     /// The bytes of a commit, tag or tree.
     pub(crate) fn read(&self, id: ObjectId) -> Result<Vec<u8>, Error> {
+        self.find(id)?.ok_or_else(|| Error::Missing { id: id.to_string() })
+    }
+
+    /// The bytes of a commit, tag or tree, if it is there. A megabyte on disk may be a gibibyte in memory, so that its size
+    /// is looked at first.
+    fn find(&self, id: ObjectId) -> Result<Option<Vec<u8>>, Error> {
+        let Some((kind, size)) = self.header(id)? else { return Ok(None) };
+        if size > most(kind) {
+            return Err(Error::Limit { what: format!("size of {kind} {id}"), limit: most(kind) });
+        }
+        self.bytes(id).map(Some)
+    }
+
+    fn bytes(&self, id: ObjectId) -> Result<Vec<u8>, Error> {
         match self {
             Self::Sha1(repository) => Ok(repository.odb()?.read(library_id(id)?)?.data().to_vec()),
             Self::Sha256(store) => {
@@ -79,11 +108,11 @@ impl Objects {
         }
     }
 
-    /// The bytes of a file.
+    /// The bytes of a file, whose size is the caller's to look at.
     pub(crate) fn blob(&self, id: ObjectId) -> Result<BlobContent<'_>, Error> {
         match self {
             Self::Sha1(repository) => Ok(BlobContent(Bytes::Lent(repository.find_blob(library_id(id)?)?))),
-            Self::Sha256(_) => Ok(BlobContent(Bytes::Own(self.read(id)?))),
+            Self::Sha256(_) => Ok(BlobContent(Bytes::Own(self.bytes(id)?))),
         }
     }
 
@@ -119,14 +148,15 @@ pub(crate) struct History<'a> {
 }
 
 impl History<'_> {
-    fn enter(&mut self, commit: ObjectId) -> Result<(), Error> {
-        let bytes = self.objects.read(commit)?;
+    /// Returns false where history is cut.
+    fn enter(&mut self, commit: ObjectId) -> Result<bool, Error> {
+        let Some(bytes) = self.objects.find(commit)? else { return Ok(false) };
         for parent in CommitRef::from_bytes(&bytes, self.objects.format())?.parents() {
             if self.seen.insert(parent) {
                 self.pending.push_back(parent);
             }
         }
-        Ok(())
+        Ok(true)
     }
 }
 
@@ -136,10 +166,9 @@ impl Iterator for History<'_> {
     fn next(&mut self) -> Option<Self::Item> {
         loop {
             let commit = self.pending.pop_front()?;
-            match self.objects.header(commit) {
-                // History is cut here.
-                Ok(None) => {}
-                Ok(Some(_)) => return Some(self.enter(commit).map(|()| commit)),
+            match self.enter(commit) {
+                Ok(false) => {}
+                Ok(true) => return Some(Ok(commit)),
                 Err(error) => return Some(Err(error)),
             }
         }
@@ -203,5 +232,31 @@ fn kind_of(kind: git2::ObjectType) -> Option<Kind> {
         git2::ObjectType::Blob => Some(Kind::Blob),
         git2::ObjectType::Tag => Some(Kind::Tag),
         git2::ObjectType::Any => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use git2::ObjectType;
+    use rstest::rstest;
+
+    use super::*;
+
+    /// Named caps: packed, each of them has some ten thousand bytes.
+    #[rstest]
+    #[case(ObjectType::Commit, "commit", 16 << 20)]
+    #[case(ObjectType::Tag, "tag", 16 << 20)]
+    #[case(ObjectType::Tree, "tree", 64 << 20)]
+    fn what_is_too_large_is_not_read(#[case] kind: ObjectType, #[case] name: &str, #[case] limit: usize) {
+        let folder = tempfile::tempdir().unwrap();
+        let repository = Repository::init_bare(folder.path()).unwrap();
+        let mut text = vec![b'a'; limit];
+        let kept = id_of(repository.odb().unwrap().write(kind, &text).unwrap()).unwrap();
+        text.push(b'a');
+        let refused = id_of(repository.odb().unwrap().write(kind, &text).unwrap()).unwrap();
+        let objects = Objects::Sha1(repository);
+        assert_eq!(objects.read(kept).unwrap().len(), limit);
+        let error = objects.read(refused).unwrap_err();
+        assert_eq!(error.to_string(), format!("size of {name} {refused} exceeds {limit}"));
     }
 }

@@ -1,6 +1,8 @@
 //! Packs on their way into a repository: nothing of one can be read before all of it is there and has been checked. Their
 //! size is the server's choice, so they stop before the disk is full (SRC 14.6).
 
+mod sizes;
+
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::sync::atomic::AtomicBool;
 
@@ -12,19 +14,12 @@ use gix_pack::bundle::write::Options;
 use tempfile::NamedTempFile;
 use weir_artifact::Room;
 
+use self::sizes::Sizes;
 use crate::conversation::answer::Answer;
 use crate::error::Error;
-use crate::objects::Objects;
+use crate::objects::{MAX_BLOB, Objects};
 use crate::operation::Operation;
 use crate::store::{Directory, PARTIAL_PACK};
-
-/// Objects of one download: twice those of the Linux kernel with all its history. Some 100 bytes of each are kept in
-/// memory.
-const MAX_PACK_OBJECTS: usize = 20_000_000;
-/// Bytes of one object on its way: four times what may be read of a tree. Larger ones are refused, not held in memory.
-const MAX_OBJECT_BYTES: usize = 1 << 30;
-/// Bytes at the begin of a pack, the last four of which count its objects.
-const HEAD_BYTES: usize = 12;
 
 /// Takes the bytes of a pack.
 pub(crate) type Sink<'a> = dyn FnMut(&[u8]) -> Result<(), Error> + 'a;
@@ -37,16 +32,20 @@ pub(crate) fn keep(
     directory: &Directory,
     receive: &mut Receive<'_>,
 ) -> Result<(), Error> {
-    let mut room = Room::at(&directory.packs());
+    let (mut room, objects) = (Room::at(&directory.packs()), directory.open()?);
     let receive: &mut Receive<'_> = &mut |sink| {
-        receive(&mut |bytes| {
+        let mut sizes = Sizes::new(&objects)?;
+        let answer = receive(&mut |bytes| {
             room.take(bytes.len() as u64).map_err(|source| Error::Keep { source })?;
+            sizes.see(bytes)?;
             sink(bytes)
-        })
+        })?;
+        sizes.finish()?;
+        Ok(answer)
     };
-    let answer = match directory.open()? {
-        Objects::Sha1(repository) => by_library(operation, directory, &repository, receive)?,
-        Objects::Sha256(store) => by_gitoxide(operation, directory, &store, receive)?,
+    let answer = match &objects {
+        Objects::Sha1(repository) => by_library(operation, directory, repository, receive)?,
+        Objects::Sha256(store) => by_gitoxide(operation, directory, store, receive)?,
     };
     directory.remove_roots(&answer.unshallow)
 }
@@ -59,13 +58,7 @@ fn by_library(
 ) -> Result<Answer, Error> {
     let objects = repository.odb()?;
     let mut pack = objects.packwriter().map_err(of_library)?;
-    pack.progress(|progress| {
-        if progress.total_objects() > MAX_PACK_OBJECTS {
-            operation.fail(too_many());
-            return false;
-        }
-        operation.is_live()
-    });
+    pack.progress(|_| operation.is_live());
     let answer =
         receive(&mut |bytes| pack.write_all(bytes).map_err(|_| of_library(git2::Error::last_error(-1))))?;
     (operation.step)("git-pack-received");
@@ -95,9 +88,6 @@ fn by_gitoxide(
     let mut file =
         tempfile::Builder::new().prefix(PARTIAL_PACK).tempfile_in(directory.packs()).map_err(failed)?;
     let answer = receive(&mut |bytes| file.write_all(bytes).map_err(failed))?;
-    if count(&mut file).map_err(failed)? > MAX_PACK_OBJECTS {
-        return Err(too_many());
-    }
     (operation.step)("git-pack-received");
     directory.add_roots(&answer.shallow)?;
     (operation.step)("git-roots-noted");
@@ -106,7 +96,8 @@ fn by_gitoxide(
     Room::at(&directory.packs()).take(bytes).map_err(failed)?;
     file.seek(SeekFrom::Start(0)).map_err(failed)?;
     let mut pack = Interruptible { operation, file: BufReader::new(file) };
-    let options = Options { alloc_limit_bytes: Some(MAX_OBJECT_BYTES), ..Options::default() };
+    let limit = usize::try_from(MAX_BLOB).unwrap_or(usize::MAX);
+    let options = Options { alloc_limit_bytes: Some(limit), ..Options::default() };
     let written = Bundle::write_to_directory(
         &mut pack,
         Some(&directory.packs()),
@@ -132,19 +123,6 @@ fn of_gitoxide(error: gix_error::Error) -> Error {
         Some(said) => Error::Keep { source: io::Error::new(io::ErrorKind::StorageFull, said) },
         None => error.into(),
     }
-}
-
-/// Returns the number of objects in a pack's header.
-fn count(file: &mut NamedTempFile) -> io::Result<usize> {
-    let mut head = [0; HEAD_BYTES];
-    file.seek(SeekFrom::Start(0))?;
-    file.read_exact(&mut head)?;
-    let [.., a, b, c, d] = head;
-    Ok(u32::from_be_bytes([a, b, c, d]) as usize)
-}
-
-fn too_many() -> Error {
-    Error::Limit { what: "number of objects of the download".to_owned(), limit: MAX_PACK_OBJECTS as u64 }
 }
 
 /// Ends with the operation.

@@ -7,8 +7,6 @@ use crate::checkout::Checkout;
 use crate::error::Error;
 use crate::objects::Objects;
 
-/// Bytes of a commit or tag object that are looked at: messages of squashed merges have some hundred KiB.
-const MAX_OBJECT_BYTES: u64 = 16 << 20;
 /// Starts of the first line of a tag's signature.
 const ARMOUR: [&[u8]; 4] = [
     b"-----BEGIN PGP SIGNATURE-----",
@@ -75,12 +73,9 @@ impl Checkout {
 }
 
 fn read(objects: &Objects, id: ObjectId, kind: Kind) -> Result<Vec<u8>, Error> {
-    let (found, size) = objects.header(id)?.ok_or_else(|| Error::Missing { id: id.to_string() })?;
+    let (found, _) = objects.header(id)?.ok_or_else(|| Error::Missing { id: id.to_string() })?;
     if found != kind {
         return Err(Error::NotACommit { name: id.to_string() });
-    }
-    if size > MAX_OBJECT_BYTES {
-        return Err(Error::Limit { what: format!("size of object {id}"), limit: MAX_OBJECT_BYTES });
     }
     objects.read(id)
 }

@@ -5,11 +5,13 @@ use std::io::Read;
 use rstest::rstest;
 use weir_git::{Checkout, TreeKind};
 
-use crate::branch;
 use crate::store::Kept;
+use crate::{branch, failure};
 
 /// Above this a file that is not kept piece by piece is refused.
 const IN_MEMORY: usize = 256 << 20;
+/// A commit of so many bytes is read. One with such a message has more.
+const MESSAGE: usize = 16 << 20;
 
 /// Bytes that no compression makes small.
 fn noise(size: usize) -> String {
@@ -48,6 +50,20 @@ async fn a_large_file_is_whole_or_an_error(#[values("sha1", "sha256")] format: &
     let error = read(&checkout, "large").unwrap_err();
     let of_store = error.get_ref().and_then(|error| error.downcast_ref::<weir_git::Error>());
     assert!(of_store.is_some_and(weir_git::Error::is_of_store), "{error}");
+}
+
+/// A megabyte of a pack may become a gibibyte of a message: its size is seen before it is unpacked.
+#[rstest]
+#[tokio::test]
+async fn a_commit_that_is_too_large_is_not_downloaded(#[values("sha1", "sha256")] format: &str) {
+    let kept = Kept::start_as(format).await;
+    let good = kept.repository.commit("main", "good", &[("a", "a")]).unwrap();
+    drop(kept.fetch(&branch("main")).await);
+    kept.repository.commit("main", &"a".repeat(MESSAGE), &[("a", "b")]).unwrap();
+    let error = failure(&kept.remote, &branch("main")).await;
+    assert_eq!(error.to_string(), format!("size of a commit of the download exceeds {MESSAGE}"));
+    kept.repository.set_branch("main", &good).unwrap();
+    assert_eq!(kept.fetch(&branch("main")).await.commit().id.to_string(), good);
 }
 
 #[tokio::test]
