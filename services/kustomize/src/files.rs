@@ -183,9 +183,8 @@ impl FileSystem for Metered {
             return Err(FsError::Io { path: path.clone(), cause: io::Error::other(error) });
         }
         let mut meter = self.meter.lock();
-        let length = self.files.length(path);
-        // A file beyond its own cap is no excess of the build.
-        if length <= limit && !meter.admits(length) {
+        // A file beyond its own cap is no excess of the build where a smaller one would be none either.
+        if !meter.admits(self.files.length(path).min(limit)) {
             let cause = io::Error::other("the build reads too much");
             return Err(FsError::Io { path: path.clone(), cause });
         }
@@ -287,6 +286,8 @@ pub(crate) mod tests {
         assert_eq!(metered.read(&path("1234"), 100).unwrap(), b"1234");
         assert!(matches!(metered.read(&path("12345678"), 5), Err(FsError::TooLarge { limit: 5, .. })));
         assert_eq!(metered.lacking(), None, "a file beyond its own cap is no excess of the build");
+        assert!(matches!(metered.read(&path("12345678"), 7), Err(FsError::Io { .. })));
+        assert_eq!(metered.lacking(), Some(11), "one of the size of the cap would be one, too");
         metered.read(&path("12345678"), 100).unwrap_err();
         assert_eq!(metered.lacking(), Some(12));
         assert_eq!(metered.used(), 4);
