@@ -68,6 +68,7 @@ pub(super) fn build<F: FileSystem>(
     });
     let built = built.map_err(|error| match &error {
         build::Error::Build(cause) => failed(cause, error.to_string()),
+        build::Error::Document(_) => Error::Build(format!("failed to generate kustomization.yaml: {error}")),
         // The command names the object alone, the service its kind, too.
         build::Error::Substitute { resource, source } => {
             let name = resource.rsplit('/').next().unwrap_or(resource);
