@@ -104,6 +104,8 @@ impl TokenCache {
             self.cache.invalidate(&key).await;
         }
         let made = self.cache.try_get_with(key, async { making.await.map(Arc::new) }).await;
+        // The count lags behind until the cache has done what it puts off.
+        self.cache.run_pending_tasks().await;
         self.metrics.miss(caller, operation, made.is_ok(), self.cache.entry_count());
         made.map_err(|error| LoginError::clone(&error))
     }

@@ -93,6 +93,7 @@ async fn metrics_of_an_object_go_with_it() {
         "operation=\"decrypt_with_azure\"} 1",
         "operation=\"decrypt_with_gcp\"} 1",
         "operation=\"decrypt_with_vault\"} 1",
+        "gotk_token_cached_items 1",
         "gotk_token_cache_requests_total{status=\"success\"} 8",
         "gotk_token_cache_requests_total{status=\"failure\"} 1",
     ] {
