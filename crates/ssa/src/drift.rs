@@ -6,6 +6,12 @@ use serde_json::Value;
 /// Kind of objects whose metrics may stand twice.
 const SCALER: &str = "HorizontalPodAutoscaler";
 
+/// Most metrics among which doubles are looked for, each beside all others: far more than anybody scales by.
+const MAX_METRICS: usize = 256;
+
+/// The field that is not ours.
+const STATUS: &str = "status";
+
 /// Returns true when an apply would change what people see of an object: labels, annotations, or anything outside
 /// `metadata` and `status` (KS-SSA-40). Both objects come from the server, so its defaults are on both sides.
 pub(crate) fn has_drifted(live: &DynamicObject, tried: &DynamicObject) -> bool {
@@ -14,19 +20,25 @@ pub(crate) fn has_drifted(live: &DynamicObject, tried: &DynamicObject) -> bool {
     };
     let (live_maps, tried_maps): ([BTreeMap<_, _>; 2], [BTreeMap<_, _>; 2]) = (maps(live), maps(tried));
     let is_scaler = tried.types.as_ref().is_some_and(|types| types.kind == SCALER);
-    let data = |object: &DynamicObject| {
-        let mut data = object.data.clone();
-        if is_scaler {
-            drop_doubles(&mut data);
+    live_maps != tried_maps
+        || match is_scaler {
+            true => !same_but_status(&without_doubles(live), &without_doubles(tried)),
+            false => !same_but_status(&live.data, &tried.data),
         }
-        data
-    };
-    live_maps != tried_maps || !same_but_status(&data(live), &data(tried))
 }
 
 /// Old API servers double the metrics of a scaler in a dry run, or add an empty one (KS-SSA-42).
-fn drop_doubles(data: &mut Value) {
-    let Some(Value::Array(metrics)) = data.pointer_mut("/spec/metrics") else { return };
+fn without_doubles(object: &DynamicObject) -> Value {
+    let mut data = object.data.clone();
+    if let Some(Value::Array(metrics)) = data.pointer_mut("/spec/metrics")
+        && metrics.len() <= MAX_METRICS
+    {
+        drop_doubles(metrics);
+    }
+    data
+}
+
+fn drop_doubles(metrics: &mut Vec<Value>) {
     let mut seen: Vec<Value> = Vec::new();
     metrics.retain(|metric| {
         let has_type = metric.get("type").and_then(Value::as_str).is_some_and(|name| !name.is_empty());
@@ -39,13 +51,9 @@ fn drop_doubles(data: &mut Value) {
 }
 
 fn same_but_status(a: &Value, b: &Value) -> bool {
-    let fields = |value: &Value| match value {
-        Value::Object(map) => {
-            map.iter().filter(|(key, _)| *key != "status").map(|(k, v)| (k.clone(), v.clone())).collect()
-        }
-        _ => serde_json::Map::new(),
-    };
-    same(&Value::Object(fields(a)), &Value::Object(fields(b)))
+    let (Value::Object(a), Value::Object(b)) = (a, b) else { return true };
+    let fields = |map: &serde_json::Map<String, Value>| map.len() - usize::from(map.contains_key(STATUS));
+    fields(a) == fields(b) && a.iter().all(|(key, a)| key == STATUS || b.get(key).is_some_and(|b| same(a, b)))
 }
 
 /// Deep equality in which null and empty are the same. A field that is there and empty is another thing than none: `podSelector: {}`

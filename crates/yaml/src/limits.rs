@@ -15,10 +15,23 @@ pub struct Limits {
     /// Bytes of text that aliases and merge keys may add to one file: 16 MiB. A long scalar is one node however
     /// often it is printed.
     pub alias_bytes: usize,
+    /// Nodes and keys of one document that are kept for aliases, once more for each anchor around them: some 100 MB when reached. Anchors
+    /// in anchors would else multiply a file by the depth.
+    pub anchor_nodes: usize,
+    /// Bytes of text that are kept for aliases: as many as a file may have.
+    pub anchor_bytes: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { bytes: 64 << 20, depth: 256, documents: 50_000, alias_nodes: 200_000, alias_bytes: 16 << 20 }
+        Self {
+            bytes: 64 << 20,
+            depth: 256,
+            documents: 50_000,
+            alias_nodes: 200_000,
+            alias_bytes: 16 << 20,
+            anchor_nodes: 1_000_000,
+            anchor_bytes: 64 << 20,
+        }
     }
 }

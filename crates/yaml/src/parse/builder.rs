@@ -15,11 +15,13 @@ pub(super) struct Builder<'s> {
     entries: Vec<Entry>,
     items: Vec<Node>,
     anchors: HashMap<usize, Node>,
+    /// The size of what is kept for aliases.
+    anchored: Expanded,
     expanded: &'s mut Expanded,
     root: Option<Node>,
 }
 
-/// The nodes that aliases and merge keys have added so far.
+/// The size of what aliases and merge keys have added so far, or of what is kept for them.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Expanded {
     nodes: usize,
@@ -53,6 +55,7 @@ impl<'s> Builder<'s> {
             entries: Vec::new(),
             items: Vec::new(),
             anchors: HashMap::new(),
+            anchored: Expanded::default(),
             expanded,
             root: None,
         }
@@ -69,9 +72,7 @@ impl<'s> Builder<'s> {
 
     pub(super) fn scalar(&mut self, scalar: Scalar, anchor: usize) -> Result<(), YamlError> {
         let node = Node::Scalar(scalar);
-        if anchor != 0 {
-            self.anchors.insert(anchor, node.clone());
-        }
+        self.keep(anchor, &node, self.base)?;
         self.push(node, self.base)
     }
 
@@ -108,9 +109,7 @@ impl<'s> Builder<'s> {
             }
             FrameKind::Seq { first } => Node::Seq(self.items.drain(first.min(self.items.len())..).collect()),
         };
-        if frame.anchor != 0 {
-            self.anchors.insert(frame.anchor, node.clone());
-        }
+        self.keep(frame.anchor, &node, frame.at)?;
         self.push(node, frame.at)
     }
 
@@ -144,11 +143,28 @@ impl<'s> Builder<'s> {
         Ok(())
     }
 
+    /// Keeps a node for aliases, if it has an anchor.
+    fn keep(&mut self, anchor: usize, node: &Node, at: usize) -> Result<(), YamlError> {
+        if anchor == 0 {
+            return Ok(());
+        }
+        self.anchored = [self.anchored, size(node)].into_iter().sum();
+        let limit = Expanded { nodes: self.limits.anchor_nodes, bytes: self.limits.anchor_bytes };
+        self.check(self.anchored, limit, at)?;
+        self.anchors.insert(anchor, node.clone());
+        Ok(())
+    }
+
     fn spend(&mut self, size: Expanded, at: usize) -> Result<(), YamlError> {
         *self.expanded = [*self.expanded, size].into_iter().sum();
-        let (limit, unit) = match self.limits {
-            limits if self.expanded.nodes > limits.alias_nodes => (limits.alias_nodes, "nodes"),
-            limits if self.expanded.bytes > limits.alias_bytes => (limits.alias_bytes, "bytes"),
+        let limit = Expanded { nodes: self.limits.alias_nodes, bytes: self.limits.alias_bytes };
+        self.check(*self.expanded, limit, at)
+    }
+
+    fn check(&self, size: Expanded, limit: Expanded, at: usize) -> Result<(), YamlError> {
+        let (limit, unit) = match size {
+            size if size.nodes > limit.nodes => (limit.nodes, "nodes"),
+            size if size.bytes > limit.bytes => (limit.bytes, "bytes"),
             _ => return Ok(()),
         };
         Err(YamlError::ExcessiveAliasing { line: self.source.line_at(at), limit, unit })

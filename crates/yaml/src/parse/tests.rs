@@ -81,6 +81,11 @@ fn alias_bombs_and_deep_nesting_stop_at_the_caps() {
         bomb.push_str(&format!("a{level}: &a{level} [{}]\n", previous.trim_end_matches(", ")));
     }
     assert!(matches!(parse(&bomb).unwrap_err(), YamlError::ExcessiveAliasing { .. }));
+    let anchors: String = (0..200).map(|level| format!("&a{level} [")).collect();
+    let nested = format!("a: {anchors}{}{}", "x,".repeat(10_000), "]".repeat(200));
+    assert!(matches!(parse(&nested).unwrap_err(), YamlError::ExcessiveAliasing { unit: "nodes", .. }));
+    let nested = format!("a: {anchors}{}{}", "x".repeat(1 << 20), "]".repeat(200));
+    assert!(matches!(parse(&nested).unwrap_err(), YamlError::ExcessiveAliasing { unit: "bytes", .. }));
     let deep = format!("a: {}{}", "[".repeat(10_000), "]".repeat(10_000));
     assert!(matches!(parse(&deep).unwrap_err(), YamlError::TooDeep { .. }));
     let deep: String = (0..5_000).map(|level| format!("{}a:\n", " ".repeat(level))).collect();

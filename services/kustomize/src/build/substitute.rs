@@ -3,7 +3,7 @@
 use serde_json::Value;
 use weir_api::kustomize::KustomizationSpec;
 use weir_envsubst::Unset;
-use weir_yaml::{Limits, Node, Source, YamlError, emit, parse_first_document, sort_keys};
+use weir_yaml::{Entry, Limits, Map, Node, Scalar, Source, YamlError, emit, parse_first_document, sort_keys};
 
 use crate::cluster::GROUP;
 use crate::variables::{self, Variables};
@@ -93,13 +93,10 @@ fn to_node(value: &Value) -> Node {
         Value::Object(object) => {
             let mut keys: Vec<&str> = object.keys().map(String::as_str).collect();
             sort_keys(&mut keys);
-            let mut map = Node::map();
-            for key in keys {
-                if let (Some(map), Some(value)) = (map.as_map_mut(), object.get(key)) {
-                    map.set(key, to_node(value));
-                }
-            }
-            map
+            // Keys of an object stand once, so that none is looked for.
+            let entry =
+                |key: &str| Some(Entry { key: Scalar::string(key), value: to_node(object.get(key)?) });
+            Node::Map(Map { entries: keys.into_iter().filter_map(entry).collect() })
         }
     }
 }
