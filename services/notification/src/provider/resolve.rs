@@ -176,8 +176,14 @@ fn add_credentials(resolved: &mut Resolved, secret: &Secret) -> Result<(), Resol
 }
 
 fn headers_of(yaml: &[u8]) -> Result<BTreeMap<String, String>, ResolveError> {
-    let limits =
-        Limits { bytes: MAX_HEADERS, depth: 8, documents: 1, alias_nodes: 64, alias_bytes: MAX_HEADERS };
+    let limits = Limits {
+        bytes: MAX_HEADERS,
+        depth: 8,
+        documents: 1,
+        alias_nodes: 64,
+        alias_bytes: MAX_HEADERS,
+        ..Limits::default()
+    };
     let bad = |error: weir_yaml::YamlError| {
         ResolveError::Headers(format!("error converting YAML to JSON: {error}"))
     };
