@@ -36,8 +36,9 @@ use crate::event::EventDraft;
 use crate::log;
 use crate::queue::{Cause, Queue, Ticket};
 
-/// Time that runs in flight have to end once the service stops; Pods are killed 60 s after the signal.
-const STOP_DEADLINE: Duration = Duration::from_secs(20);
+/// Time that runs in flight have to end once the service stops. With what follows it is less than the Pods' grace period, which
+/// a test of the service adds up.
+pub(crate) const STOP_DEADLINE: Duration = Duration::from_secs(20);
 
 /// The reconciler of one kind. It reads as four calls: it observes, decides, acts, and returns the result to report;
 /// it writes no status, sends no events and never sleeps.

@@ -14,6 +14,9 @@ use crate::args::RuntimeArgs;
 use crate::client;
 use crate::environment::hostname;
 
+/// Time to give the Lease back, whatever the flags say: the Pod is killed at the end of its grace period.
+pub(crate) const RELEASE_DEADLINE: Duration = Duration::from_secs(5);
+
 /// Timing of an election.
 #[derive(Debug, Clone)]
 pub struct Election {
@@ -151,7 +154,8 @@ impl Election {
 
     /// Gives the Lease back. An API server that does not answer must not hold up the stop: then the Lease expires.
     async fn give_back(&self, client: &kube::Client) {
-        match tokio::time::timeout(self.retry_period, self.try_give_back(client)).await {
+        let deadline = self.retry_period.min(RELEASE_DEADLINE);
+        match tokio::time::timeout(deadline, self.try_give_back(client)).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => {
                 tracing::warn!(lease = self.lease, error = client::reason(error), "lease not given back")

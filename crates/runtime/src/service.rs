@@ -369,3 +369,36 @@ fn peer_of(args: &EventsArgs, peers: &Peers) -> Result<Option<Peer>, ServiceErro
     }
     Ok((peer.grpc.is_some() || peer.http.is_some()).then_some(peer))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::{controller, leader};
+
+    /// Seconds after the signal at which kubelet kills the Pods, one for each `deployment.yaml` in a folder.
+    fn grace_periods(folder: &Path, found: &mut Vec<u64>) {
+        for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
+            if entry.path().is_dir() {
+                grace_periods(&entry.path(), found);
+            } else if entry.file_name() == "deployment.yaml" {
+                let text = std::fs::read_to_string(entry.path()).unwrap();
+                let field = "terminationGracePeriodSeconds: ";
+                let value = text.lines().find_map(|line| line.trim().strip_prefix(field));
+                found.push(value.unwrap().parse().unwrap());
+            }
+        }
+    }
+
+    /// Runs, the Lease, what the service has to finish, and what the process has, where services share one.
+    #[test]
+    fn a_stop_ends_within_the_grace_period() {
+        let longest = controller::STOP_DEADLINE + leader::RELEASE_DEADLINE + 2 * STOP_DEADLINE;
+        let mut found = Vec::new();
+        let manifests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/kustomize");
+        grace_periods(&manifests, &mut found);
+        assert_eq!(found.len(), 6, "five services, and the one that is all of them");
+        assert!(found.iter().all(|grace| longest.as_secs() < *grace), "{longest:?}: {found:?}");
+    }
+}
