@@ -48,6 +48,7 @@ fn combinations() -> Result<Vec<(&'static str, Vec<String>)>> {
         all.extend(components.iter().map(|name| (base, vec![name.clone()])));
     }
     all.push(("single", OF_SINGLE.map(str::to_owned).into()));
+    all.push(("single", OF_SINGLE.iter().rev().map(|name| (*name).to_owned()).collect()));
     all.push(("default", components.into_iter().filter(|name| !ALONE.contains(&name.as_str())).collect()));
     Ok(all)
 }
@@ -63,6 +64,21 @@ async fn everything_builds_to_the_bytes_of_kubectl() -> Result<()> {
         let output = overlay.build()?;
         assert!(output.warnings.is_empty(), "{base} with {components:?}: {:?}", output.warnings);
         assert!(output.to_yaml()? == kubectl, "{base} with {components:?} is not what kubectl builds");
+    }
+    Ok(())
+}
+
+/// CMP-02: `weir uninstall` finds objects by this label (CLI-UNI01), also those of components that a user lists over an overlay,
+/// whose labels do not reach them.
+#[test]
+fn each_object_has_the_label_of_the_installation() -> Result<()> {
+    for (base, components) in combinations()? {
+        let names: Vec<&str> = components.iter().map(String::as_str).collect();
+        for object in Installation::of(overlay(base, &names))?.objects() {
+            let label = object.pointer("/metadata/labels/app.kubernetes.io~1part-of");
+            let (kind, name) = (&object["kind"], &object["metadata"]["name"]);
+            assert_eq!(label, Some(&json!("flux")), "{base} with {components:?}: {kind} {name}");
+        }
     }
     Ok(())
 }
@@ -221,12 +237,111 @@ fn the_single_deployment_has_the_flags_of_components() -> Result<()> {
         }
         Ok(flags)
     };
-    for component in ["multi-tenancy", "workload-identity", "tls-self-signed"] {
-        let of_single = flags(&[component], &["weir"])?;
-        assert!(!of_single.is_empty(), "{component}");
-        assert_eq!(of_single, flags(&[component], &SERVICES)?, "{component}");
-        assert_parsed(&Installation::of(overlay("single", &[component]))?.arguments("weir")?)?;
+    let (tenants, clouds) = ("multi-tenancy", "workload-identity");
+    for components in
+        [&[tenants][..], &[clouds], &["tls-self-signed"], &[tenants, clouds], &[clouds, tenants]]
+    {
+        let of_single = flags(components, &["weir"])?;
+        assert!(!of_single.is_empty(), "{components:?}");
+        assert_eq!(of_single, flags(components, &SERVICES)?, "{components:?}");
+        assert_parsed(&Installation::of(overlay("single", components))?.arguments("weir")?)?;
     }
+    Ok(())
+}
+
+/// KS-TEN-1, KS-DEC-10: where objects may have identities, those of tenants never get a service's own.
+#[test]
+fn tenants_log_in_to_clouds_as_themselves() -> Result<()> {
+    let (tenants, clouds) = ("multi-tenancy", "workload-identity");
+    for components in [[tenants, clouds], [clouds, tenants]] {
+        for base in ["default", "sharded"] {
+            let installation = Installation::of(overlay(base, &components))?;
+            for deployment in installation.objects_of("Deployment") {
+                let name = deployment["metadata"]["name"].as_str().context("no name")?;
+                let arguments = installation.arguments(name)?;
+                let given = |flag: &str| arguments.iter().filter(|it| *it == flag).count();
+                assert_eq!(given("--default-service-account=default"), 1, "{base}: {name}");
+                let builds = usize::from(name.starts_with("kustomize-controller"));
+                assert_eq!(given("--default-decryption-service-account=default"), builds, "{base}: {name}");
+                assert_eq!(given("--default-kubeconfig-service-account=default"), builds, "{base}: {name}");
+            }
+        }
+    }
+    // The other services refuse to start with the flag where the gate is off.
+    let locked = Installation::with_components(&[tenants])?;
+    for service in SERVICES {
+        let has = locked.arguments(service)?.contains(&"--default-service-account=default".to_owned());
+        assert_eq!(has, service == "kustomize-controller", "{service}");
+    }
+    Ok(())
+}
+
+/// Components that would break each other: a builder says so, whichever is listed first.
+#[test]
+fn components_that_do_not_go_together_are_refused() {
+    for (one, other, reason) in [
+        ("tls", "tls-self-signed", "tls is part of tls-self-signed, list one of them"),
+        ("persistent-storage", "source-standby", "persistent-storage and source-standby do not go together"),
+    ] {
+        for components in [[one, other], [other, one]] {
+            let refused = Installation::of(overlay("default", &components)).unwrap_err();
+            assert!(format!("{refused:#}").contains(reason), "{components:?}: {refused:#}");
+        }
+    }
+}
+
+/// MAN-04, but for the group that may write to a claimed volume.
+#[test]
+fn pods_own_their_volumes_on_openshift() -> Result<()> {
+    let installation = Installation::with_components(&[OPENSHIFT, "persistent-storage"])?;
+    for deployment in installation.objects_of("Deployment") {
+        let context = deployment.pointer("/spec/template/spec/securityContext");
+        assert_eq!(context, Some(&json!({"fsGroup": 1337})), "{}", deployment["metadata"]["name"]);
+    }
+    Ok(())
+}
+
+/// CMP-26: users patch volumes by their place.
+#[test]
+fn components_leave_the_first_volume_where_it_is() -> Result<()> {
+    for (base, components) in combinations()? {
+        let names: Vec<&str> = components.iter().map(String::as_str).collect();
+        for deployment in Installation::of(overlay(base, &names))?.objects_of("Deployment") {
+            let volume = deployment.pointer("/spec/template/spec/volumes/0/name");
+            let name = volume.and_then(Value::as_str).context("no volume")?;
+            assert!(["data", "temp", "tmp"].contains(&name), "{base} with {components:?}: {name}");
+        }
+    }
+    Ok(())
+}
+
+/// A standby is elsewhere, outlives a drain, and takes over in an upgrade; without the component all is as before.
+#[tokio::test]
+async fn a_standby_comes_and_goes() -> Result<()> {
+    let plane = ControlPlane::start().await?;
+    let apply = async |components: &[&str]| -> Result<Value> {
+        let folder = Folder::new("overlay")?;
+        let path = overlay("default", components).write(folder.path())?.display().to_string();
+        plane.kubectl(&["apply", "--server-side", "-k", &path]).await?;
+        let get = ["get", "deployment", "source-controller", "-n", NAMESPACE, "-o", "json"];
+        Ok(serde_json::from_str(&plane.kubectl(&get).await?)?)
+    };
+    let strategy = |deployment: &Value| {
+        deployment.pointer("/spec/strategy/type").and_then(Value::as_str).map(str::to_owned)
+    };
+    apply(&[]).await?;
+    let two = apply(&["source-standby"]).await?;
+    assert_eq!((&two["spec"]["replicas"], strategy(&two).as_deref()), (&json!(2), Some("RollingUpdate")));
+    let spread = two.pointer("/spec/template/spec/topologySpreadConstraints/0/topologyKey");
+    assert_eq!(spread, Some(&json!("kubernetes.io/hostname")));
+    let is_guarded = async || {
+        let of_budget = ["get", "pdb", "source-controller", "-n", NAMESPACE, "-o", "json"];
+        let budget: Value = serde_json::from_str(&plane.kubectl(&of_budget).await.ok()?).ok()?;
+        (budget["status"]["expectedPods"] == 2).then_some(())
+    };
+    eventually("a budget for both Pods", DEADLINE, is_guarded).await?;
+    let one = apply(&[]).await?;
+    assert_eq!((&one["spec"]["replicas"], strategy(&one).as_deref()), (&json!(1), Some("Recreate")));
     Ok(())
 }
 
