@@ -99,12 +99,12 @@ impl Transformer for PatchTransformer {
                 patches.iter().try_for_each(|patch| self.apply_to_own_target(patch, resources, schema))
             }
             (Content::StrategicMerge(patches), Some(target)) => match patches.as_slice() {
-                [patch] => self.apply_to_selected(patch, target, resources, schema),
+                [patch] => self.apply_to_selected(patch, target, build, resources),
                 _ => Err(PatchError::SeveralPatches(self.source.clone()).into()),
             },
             (Content::Json(_), None) => Err(PatchError::NoTarget(self.source.clone()).into()),
             (Content::Json(operations), Some(target)) => {
-                apply_operations(operations, target, resources, schema)
+                apply_operations(operations, target, build, resources)
             }
         }
     }
@@ -126,10 +126,12 @@ impl PatchTransformer {
         &self,
         patch: &Resource,
         target: &CompiledSelector,
+        build: &Build<'_>,
         resources: &mut ResMap,
-        schema: &Schema,
     ) -> Result<(), Error> {
+        let schema = build.schema();
         for position in selected(target, resources, schema)? {
+            build.options.stop.check()?;
             merge_copy(patch, position, self.options, resources, schema)?;
         }
         if self.options == PatchOptions::default() { Ok(()) } else { resources.check_unique(schema) }
@@ -235,10 +237,12 @@ fn takes_all_annotations(patch: &Node) -> bool {
 fn apply_operations(
     operations: &[Operation],
     target: &CompiledSelector,
+    build: &Build<'_>,
     resources: &mut ResMap,
-    schema: &Schema,
 ) -> Result<(), Error> {
+    let schema = build.schema();
     for position in selected(target, resources, schema)? {
+        build.options.stop.check()?;
         let Some(resource) = resources.get_mut(position) else { continue };
         // This leaves a mapping of annotations, so operations find one (KZ-856).
         resource.store_previous_id(schema);
@@ -300,3 +304,6 @@ fn printed(map: Map) -> String {
     let _printed = emit(&Node::Map(map), &mut out);
     out
 }
+
+#[cfg(test)]
+mod tests;

@@ -11,7 +11,7 @@ pub struct Stop(Arc<AtomicBool>);
 
 impl Stop {
     /// Ends the builds that have this in their options: before the next file, transformer or replacement, or the next resource
-    /// whose references are fixed.
+    /// that is patched or whose references are fixed.
     pub fn request(&self) {
         self.0.store(true, Ordering::Relaxed);
     }

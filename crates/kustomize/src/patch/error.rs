@@ -73,7 +73,7 @@ pub enum PatchError {
     /// A `$patch` directive that does not exist (KZ-823).
     #[error("unknown patch strategy '{0}'")]
     UnknownDirective(String),
-    /// A list that is merged by keys and longer than the cap.
+    /// A list that is merged by keys, which some elements lack or share, and longer than the cap.
     #[error("a list of {length} elements is too long to be merged by keys (at most {limit})")]
     LongList {
         /// Elements of target and patch together.

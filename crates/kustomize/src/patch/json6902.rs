@@ -58,6 +58,7 @@ impl Json6902Transformer {
 impl Transformer for Json6902Transformer {
     fn apply(&self, build: &Build<'_>, resources: &mut ResMap) -> Result<(), Error> {
         for position in selected(&self.target, resources, build.schema())? {
+            build.options.stop.check()?;
             let Some(resource) = resources.get_mut(position) else { continue };
             resource.replace_node(jsonpatch::apply(&resource.node, &self.operations)?);
         }

@@ -78,6 +78,7 @@ impl Transformer for StrategicMergeTransformer {
     fn apply(&self, build: &Build<'_>, resources: &mut ResMap) -> Result<(), Error> {
         let schema = build.schema();
         for patch in &self.patches {
+            build.options.stop.check()?;
             let position = find_target(patch, resources, schema)?;
             merge_copy(patch, position, PatchOptions::default(), resources, schema)?;
         }
