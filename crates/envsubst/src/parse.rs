@@ -132,6 +132,10 @@ impl<'t> Parser<'t> {
         let operators = [("//", ReplaceAll), ("/#", ReplacePrefix), ("/%", ReplaceSuffix)];
         let known = operators.into_iter().find(|(token, _)| self.take(token));
         let operator = known.map_or_else(|| self.operator("/", ReplaceFirst), |(_, operator)| operator);
+        // Flux reads a pattern over the brace, up to the next slash (KS-ENV-11), so that it has no words for one that is missing.
+        if self.rest.starts_with('}') {
+            return Err(Error::BadSubstitution);
+        }
         let mut arguments = vec![self.escaped_argument(&['/', '}'])?];
         if !self.take("/") {
             return Err(Error::BadSubstitution);
