@@ -16,55 +16,83 @@ enum Token {
 /// A parsed component pattern. A malformed one (unclosed class, trailing backslash) matches nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Glob {
-    tokens: Option<Vec<Token>>,
+    form: Form,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Form {
+    Malformed,
+    /// A name without wildcards, as most are.
+    Name(String),
+    Wildcards(Vec<Token>),
 }
 
 impl Glob {
     /// Parses one component's pattern.
     #[must_use]
     pub fn parse(pattern: &str) -> Self {
-        Self { tokens: tokens(pattern) }
+        let form = match tokens(pattern) {
+            None => Form::Malformed,
+            Some(tokens) => name(&tokens).map_or(Form::Wildcards(tokens), Form::Name),
+        };
+        Self { form }
     }
 
     /// Returns true when nothing can ever match, as the pattern is malformed.
     #[must_use]
     pub fn is_malformed(&self) -> bool {
-        self.tokens.is_none()
+        self.form == Form::Malformed
     }
 
-    /// Returns true when the whole `name` matches. Linear in `name` for each star: on a mismatch only the last star
-    /// is widened.
+    /// Returns true when the whole `name` matches.
     #[must_use]
     pub fn matches(&self, name: &str) -> bool {
-        let Some(tokens) = &self.tokens else { return false };
-        let name: Vec<char> = name.chars().collect();
-        let (mut token, mut at) = (0, 0);
-        let mut widen: Option<(usize, usize)> = None;
-        while at < name.len() || token < tokens.len() {
-            match (tokens.get(token), name.get(at)) {
-                (Some(Token::Star), _) => {
-                    widen = Some((token, at));
-                    token += 1;
-                    continue;
-                }
-                (Some(pattern), Some(character)) if pattern.accepts(*character) => {
-                    token += 1;
-                    at += 1;
-                    continue;
-                }
-                _ => {}
-            }
-            match widen {
-                Some((star, from)) if from < name.len() => {
-                    widen = Some((star, from + 1));
-                    token = star + 1;
-                    at = from + 1;
-                }
-                _ => return false,
-            }
+        match &self.form {
+            Form::Malformed => false,
+            Form::Name(own) => own == name,
+            Form::Wildcards(tokens) => fits(tokens, name),
         }
-        true
     }
+}
+
+/// Linear in `name` for each star: on a mismatch only the last star is widened.
+fn fits(mut tokens: &[Token], mut name: &str) -> bool {
+    let mut widen: Option<(&[Token], &str)> = None;
+    loop {
+        match (tokens.split_first(), split_first(name)) {
+            (None, None) | (Some((Token::Star, [])), _) => return true,
+            (Some((Token::Star, others)), _) => {
+                widen = Some((others, name));
+                tokens = others;
+                continue;
+            }
+            (Some((token, others)), Some((character, rest))) if token.accepts(character) => {
+                (tokens, name) = (others, rest);
+                continue;
+            }
+            _ => {}
+        }
+        let Some((others, (_, rest))) = widen.and_then(|(others, from)| Some((others, split_first(from)?)))
+        else {
+            return false;
+        };
+        widen = Some((others, rest));
+        (tokens, name) = (others, rest);
+    }
+}
+
+fn split_first(text: &str) -> Option<(char, &str)> {
+    let mut characters = text.chars();
+    characters.next().map(|first| (first, characters.as_str()))
+}
+
+/// The only name that the tokens match; nothing when there are several.
+fn name(tokens: &[Token]) -> Option<String> {
+    let literal = |token: &Token| match token {
+        Token::Literal(character) => Some(*character),
+        _ => None,
+    };
+    tokens.iter().map(literal).collect()
 }
 
 impl Token {
@@ -122,5 +150,33 @@ fn class_character(characters: &mut std::iter::Peekable<std::str::Chars<'_>>) ->
         '-' | ']' => None,
         '\\' => characters.next(),
         other => Some(other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// All ways in which stars may take characters.
+    fn fits_somehow(tokens: &[Token], name: &[char]) -> bool {
+        match (tokens, name) {
+            ([], name) => name.is_empty(),
+            ([Token::Star, others @ ..], name) => {
+                (0..=name.len()).any(|from| fits_somehow(others, &name[from..]))
+            }
+            (_, []) => false,
+            ([token, others @ ..], [first, rest @ ..]) => token.accepts(*first) && fits_somehow(others, rest),
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn globs_match_what_any_reading_of_their_stars_does(pattern in "[abü*?]{0,7}|[ab*\\[\\]^\\\\-]{0,9}", text in "[abü*-]{0,8}") {
+            let characters: Vec<char> = text.chars().collect();
+            let expected = tokens(&pattern).is_some_and(|tokens| fits_somehow(&tokens, &characters));
+            prop_assert_eq!(Glob::parse(&pattern).matches(&text), expected);
+        }
     }
 }

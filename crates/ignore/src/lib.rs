@@ -22,9 +22,12 @@ pub use pattern::Pattern;
 /// Name of the files in a source that hold its patterns.
 pub const IGNORE_FILE: &str = ".sourceignore";
 
-/// Bytes of one `.sourceignore` file or `spec.ignore` that are read. Real ones have a few hundred; the cap keeps the
-/// number of patterns, and with it the cost per path, bounded.
+/// Bytes of one `.sourceignore` file or `spec.ignore` that are read. Real ones have a few hundred.
 pub const MAX_IGNORE_BYTES: usize = 256 * 1024;
+
+/// Patterns of a tree that are read, those of all its files together. Each path is compared with each of them, so that this
+/// bounds the cost of a path; ten lines in each of two thousand directories are more than real trees have.
+pub const MAX_PATTERNS: usize = 20_000;
 
 /// Patterns of a source in the order in which they count: root file, files below it, `spec.ignore`.
 #[derive(Debug, Clone, Default)]
@@ -34,7 +37,8 @@ pub struct Rules {
 
 impl Rules {
     /// Adds the patterns of one ignore file that lies in the directory `domain` (its path components; empty for the
-    /// root and for `spec.ignore`). Comments and blank lines add nothing; text beyond [`MAX_IGNORE_BYTES`] is not read.
+    /// root and for `spec.ignore`). Comments and blank lines add nothing; text beyond [`MAX_IGNORE_BYTES`] is not read,
+    /// nor are patterns beyond [`MAX_PATTERNS`].
     pub fn read(&mut self, text: &str, domain: &[&str]) {
         let mut end = text.len().min(MAX_IGNORE_BYTES);
         while !text.is_char_boundary(end) {
@@ -43,11 +47,9 @@ impl Rules {
         // The last line may end in half a line break of Windows.
         let lines = text.get(..end).unwrap_or_default().split('\n');
         let lines = lines.map(|line| line.strip_suffix('\r').unwrap_or(line));
-        self.patterns.extend(
-            lines
-                .filter(|line| !line.starts_with('#') && !line.trim().is_empty())
-                .map(|line| Pattern::parse(line, domain)),
-        );
+        let patterns = lines.filter(|line| !line.starts_with('#') && !line.trim().is_empty());
+        let left = MAX_PATTERNS.saturating_sub(self.patterns.len());
+        self.patterns.extend(patterns.take(left).map(|line| Pattern::parse(line, domain)));
     }
 
     /// The matcher: with no pattern at all every default exclusion holds, else only those of version control

@@ -93,10 +93,19 @@ fn half_a_line_break_at_the_end_is_none() {
 }
 
 #[test]
-fn nothing_beyond_the_cap_is_read() {
-    let mut text = "a\n".repeat(crate::MAX_IGNORE_BYTES / 2);
-    text.push_str("late.yaml\n");
-    assert!(!matcher(&text).excludes("late.yaml", false));
+fn nothing_beyond_the_caps_is_read() {
+    let mut long = "#".repeat(crate::MAX_IGNORE_BYTES - "\na\n".len());
+    long.push_str("\na\nlate.yaml\n");
+    assert!(matcher(&long).excludes("a", false));
+    assert!(!matcher(&long).excludes("late.yaml", false));
+    let mut rules = Rules::default();
+    for directory in ["a", "b"] {
+        rules.read(&"x\n".repeat(crate::MAX_PATTERNS / 2 - 1), &[directory]);
+    }
+    rules.read("# none\n\nlast.yaml\nother.yaml\nlate.yaml\n", &[]);
+    let matcher = rules.into_matcher();
+    let excluded = ["last.yaml", "other.yaml", "late.yaml"].map(|path| matcher.excludes(path, false));
+    assert_eq!(excluded, [true, true, false]);
 }
 
 /// Components and patterns of a small alphabet, so that matches are frequent.
