@@ -36,6 +36,9 @@ pub(crate) enum Error {
     /// Answer of the API server, or the reason for which there is none.
     #[error("{0}")]
     Api(String),
+    /// Answer of the API server to somebody who has no right to ask.
+    #[error("{0}")]
+    Forbidden(String),
     /// The API server does not answer; the place where it was looked for is added by [`Error::at`].
     #[error("cannot reach the API server: {0}")]
     Unreachable(String),
@@ -259,6 +262,15 @@ impl Error {
         }
     }
 
+    /// Returns true when the user has no right to what was asked for.
+    pub(crate) fn is_forbidden(&self) -> bool {
+        match self {
+            Self::Grpc { status, .. } => status.code() == tonic::Code::PermissionDenied,
+            Self::Forbidden(_) => true,
+            _ => false,
+        }
+    }
+
     /// The error of a `diff` or `plan` that could not compare.
     pub(crate) fn diff(error: Self) -> Self {
         Self::Diff(Box::new(error))
@@ -273,6 +285,7 @@ impl Error {
     pub(crate) fn prefixed(self, tried: &str) -> Self {
         match self {
             Self::Api(reason) => Self::Api(format!("{tried}: {reason}")),
+            Self::Forbidden(reason) => Self::Forbidden(format!("{tried}: {reason}")),
             other => other,
         }
     }
@@ -293,6 +306,9 @@ impl From<kube::Error> for Error {
     fn from(error: kube::Error) -> Self {
         match error {
             kube::Error::Api(status) if status.code == 401 => Self::Api(UNAUTHENTICATED.to_owned()),
+            kube::Error::Api(status) if status.code == 403 && !status.message.is_empty() => {
+                Self::Forbidden(status.message.clone())
+            }
             kube::Error::Api(status) if !status.message.is_empty() => Self::Api(status.message.clone()),
             unreachable @ (kube::Error::Service(_) | kube::Error::HyperError(_)) => {
                 Self::Unreachable(connection(&unreachable))

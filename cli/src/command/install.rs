@@ -1,8 +1,11 @@
 //! `weir install` (CLI-INS01 to CLI-INS05).
 
+mod images;
+
 use std::io::IsTerminal;
 
 use clap::Args;
+use serde_json::Value;
 use weir_runtime::args::Switch;
 
 use super::create;
@@ -52,6 +55,7 @@ impl Install {
         self.choice.check()?;
         self.choice.warn();
         if self.export {
+            warn_of_images(&self.choice.objects(&global.namespace()?)?)?;
             return print(&self.choice.yaml(&global.namespace()?)?);
         }
         let cluster = &global.cluster().await?;
@@ -64,6 +68,7 @@ impl Install {
             print(&choice.yaml(&cluster.namespace)?)?;
         }
         let objects = choice.objects(&cluster.namespace)?;
+        warn_of_images(&objects)?;
         progress::success("manifests build completed");
         self.guard(cluster).await?;
         self.ask(cluster, global)?;
@@ -110,6 +115,13 @@ impl Install {
             Err(Error::Flags("installation cancelled".to_owned()))
         }
     }
+}
+
+fn warn_of_images(objects: &[Value]) -> Result<(), Error> {
+    if let Some(warning) = images::check(objects)? {
+        progress::warning(&warning);
+    }
+    Ok(())
 }
 
 fn failed(error: Error) -> Error {

@@ -114,7 +114,7 @@ impl Walk<'_> {
                 below.extend(health::of(self.cluster, object, self.now).await?);
             }
             // A ready object is shown only right below the object that was asked about.
-            below.retain(|finding| depth == 0 || finding.is_blocked());
+            below.retain(|finding| depth == 0 || finding.is_of_note());
             found.below = below;
             Ok(found)
         })
@@ -137,6 +137,10 @@ impl Walk<'_> {
                 None => Ok(Finding::missing(&reference, "it does not exist").with_role(role)),
             },
             Err(error @ (Error::Deadline | Error::Unreachable(_))) => Err(error),
+            Err(error) if error.is_forbidden() => {
+                let Reference { kind, namespace, name, .. } = reference;
+                Ok(Finding::hidden(format!("{kind}/{namespace}/{name}"), &error).with_role(role))
+            }
             Err(error) => Ok(Finding::missing(&reference, &error.to_string()).with_role(role)),
         }
     }
@@ -145,14 +149,16 @@ impl Walk<'_> {
     async fn policies(&self, automation: &DynamicObject) -> Result<Vec<Finding>, Error> {
         let namespace = automation.namespace().unwrap_or_default();
         let kind = Kind::named("ImagePolicy")?;
-        let policies = self.cluster.in_namespace(&namespace).list(kind, &Selection::default()).await?;
+        let role = "its policy";
+        let policies = match self.cluster.in_namespace(&namespace).list(kind, &Selection::default()).await {
+            Err(error) if error.is_forbidden() => {
+                return Ok(vec![Finding::hidden(format!("ImagePolicy/{namespace}"), &error).with_role(role)]);
+            }
+            listed => listed?,
+        };
         let findings = policies.iter().map(|policy| self.finding(kind, policy, 1));
         let findings: Vec<_> = stream::iter(findings).buffered(CONCURRENCY).try_collect().await?;
-        Ok(findings
-            .into_iter()
-            .filter(Finding::is_blocked)
-            .map(|found| found.with_role("its policy"))
-            .collect())
+        Ok(findings.into_iter().filter(Finding::is_of_note).map(|found| found.with_role(role)).collect())
     }
 
     /// The Kustomizations that apply the object, the nearest first, as far as they are in the way: a suspended one brings no
@@ -162,13 +168,21 @@ impl Walk<'_> {
         let (mut found, mut child, mut seen) = (Vec::new(), object.clone(), Vec::new());
         while let Some((namespace, name)) = owner(&child).filter(|owner| !seen.contains(owner)) {
             seen.push((namespace.clone(), name.clone()));
+            let role = "it is applied by";
+            let subject = format!("{}/{namespace}/{name}", kind.name);
             let selection = Selection { name: Some(name), ..Selection::default() };
-            let listed = self.cluster.in_namespace(&namespace).list(kind, &selection).await?;
+            let listed = match self.cluster.in_namespace(&namespace).list(kind, &selection).await {
+                Err(error) if error.is_forbidden() => {
+                    found.push(Finding::hidden(subject, &error).with_role(role));
+                    break;
+                }
+                listed => listed?,
+            };
             let Some(parent) = listed.into_iter().next().filter(|_| seen.len() <= MAX_DEPTH) else { break };
-            found.push(Finding::of(kind, &parent, self.now).with_role("it is applied by"));
+            found.push(Finding::of(kind, &parent, self.now).with_role(role));
             child = parent;
         }
-        found.retain(Finding::is_blocked);
+        found.retain(Finding::is_of_note);
         Ok(found)
     }
 }
@@ -179,4 +193,68 @@ pub(crate) fn owner(object: &impl ResourceExt) -> Option<(String, String)> {
     let owner = (label("namespace")?, label("name")?);
     let itself = (object.namespace().unwrap_or_default(), object.name_any());
     (owner != itself).then_some(owner)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+    use std::time::Duration;
+
+    use kube::client::Body;
+    use serde_json::{Value, json};
+    use tokio::time::Instant;
+
+    use super::*;
+
+    /// An API server that this user may ask nothing.
+    fn forbidding() -> Cluster {
+        let server = tower::service_fn(|_: http::Request<Body>| {
+            let status = json!({ "kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Forbidden",
+                "message": "it is forbidden", "code": 403 });
+            let answer =
+                http::Response::builder().status(403).body(Body::from(status.to_string().into_bytes()));
+            std::future::ready(Ok::<_, Infallible>(answer.unwrap()))
+        });
+        let client = kube::Client::new(server, "default");
+        let deadline = Instant::now() + Duration::from_secs(30);
+        Cluster { client, namespace: "default".to_owned(), deadline }
+    }
+
+    fn object(kind: &str, labels: Value, spec: Value) -> DynamicObject {
+        let conditions =
+            json!([{ "type": "Ready", "status": "True", "reason": "Succeeded", "message": "done" }]);
+        let metadata = json!({ "name": "apps", "namespace": "prod", "labels": labels });
+        serde_json::from_value(
+            json!({ "apiVersion": "x/v1", "kind": kind, "metadata": metadata, "spec": spec,
+            "status": { "conditions": conditions } }),
+        )
+        .unwrap()
+    }
+
+    fn shown(found: &[Finding]) -> Vec<(&str, &str, State)> {
+        found.iter().map(|found| (found.role, found.subject.as_str(), found.state)).collect()
+    }
+
+    #[tokio::test]
+    async fn objects_that_may_not_be_read_are_not_in_the_way() {
+        let cluster = forbidding();
+        let walk = Walk { cluster: &cluster, now: Timestamp::now(), seen: RefCell::default() };
+        let owner = json!({ "kustomize.toolkit.fluxcd.io/name": "parent", "kustomize.toolkit.fluxcd.io/namespace": "flux-system" });
+        let source = json!({ "sourceRef": { "kind": "GitRepository", "name": "fleet" } });
+        let applied = object("Kustomization", owner, source.clone());
+        let parents = walk.parents(&applied).await.unwrap();
+        assert_eq!(
+            shown(&parents),
+            [("it is applied by", "Kustomization/flux-system/parent", State::Hidden)]
+        );
+        let found = walk.finding(Kind::named("Kustomization").unwrap(), &applied, 0).await.unwrap();
+        assert_eq!(shown(&found.below), [("its source", "GitRepository/prod/fleet", State::Hidden)]);
+        assert_eq!(found.below[0].message, "it is forbidden");
+        assert!(!found.is_blocked() && found.hints().is_empty());
+        let automation = object("ImageUpdateAutomation", json!({}), source);
+        let found =
+            walk.finding(Kind::named("ImageUpdateAutomation").unwrap(), &automation, 0).await.unwrap();
+        assert!(shown(&found.below).contains(&("its policy", "ImagePolicy/prod", State::Hidden)));
+        assert!(!found.is_blocked() && found.hints().is_empty());
+    }
 }

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use kube::ResourceExt;
 use kube::api::DynamicObject;
 
+use crate::error::Error;
 use crate::kind::{Kind, Reference, condition, first_of, is_suspended, ready, reason, text, transition_time};
 use crate::output::age;
 use crate::readiness::is_told_of_its_generation;
@@ -23,6 +24,8 @@ pub(super) enum State {
     Missing,
     /// No service has looked at it.
     Unseen,
+    /// Not to be seen by this user, who is told so; it is not known to be in the way.
+    Hidden,
 }
 
 /// An object, its state, and the objects that it waits for.
@@ -72,6 +75,20 @@ impl Finding {
         }
     }
 
+    /// An object, or the objects of a kind, that the user has no right to read.
+    pub(super) fn hidden(subject: String, cause: &Error) -> Self {
+        Self {
+            subject,
+            role: "",
+            state: State::Hidden,
+            headline: "not to be seen".to_owned(),
+            message: cause.to_string(),
+            hint: None,
+            below: Vec::new(),
+            is_repeated: false,
+        }
+    }
+
     /// Returns the finding for a place below the one where it is explained.
     pub(super) fn repeated(mut self) -> Self {
         self.headline.push_str("; shown above");
@@ -84,7 +101,12 @@ impl Finding {
 
     /// Returns true when the object, or one that it waits for, is in the way.
     pub(super) fn is_blocked(&self) -> bool {
-        self.state != State::Ready || self.below.iter().any(Self::is_blocked)
+        !matches!(self.state, State::Ready | State::Hidden) || self.below.iter().any(Self::is_blocked)
+    }
+
+    /// Returns true when the object is shown although nobody has asked about it: it is in the way, or may be.
+    pub(super) fn is_of_note(&self) -> bool {
+        self.state == State::Hidden || self.is_blocked()
     }
 
     /// Returns what would unblock it: the hints of the objects at the ends of the chains.

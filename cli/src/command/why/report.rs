@@ -52,5 +52,6 @@ fn symbol(state: State) -> &'static str {
         State::Waiting => "◎",
         State::Suspended | State::Unseen => "⚠️",
         State::Failed | State::Missing => "✗",
+        State::Hidden => "?",
     }
 }
