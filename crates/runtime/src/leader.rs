@@ -55,13 +55,21 @@ impl Election {
     pub async fn acquire(&self, client: &kube::Client, stop: &CancellationToken) -> bool {
         let mut observed = Observed::default();
         loop {
-            match tokio::time::timeout(self.renew_deadline, self.try_hold(client, &mut observed)).await {
-                Ok(Ok(true)) => return true,
-                Ok(Ok(false)) => {}
-                Ok(Err(error)) => {
+            let held = tokio::time::timeout(self.renew_deadline, self.try_hold(client, &mut observed));
+            match stop.run_until_cancelled(held).await {
+                Some(Ok(Ok(true))) => return true,
+                Some(Ok(Ok(false))) => {}
+                Some(Ok(Err(error))) => {
                     tracing::warn!(lease = self.lease, error = client::reason(error), "lease not readable")
                 }
-                Err(_) => tracing::warn!(lease = self.lease, "no answer about the lease"),
+                Some(Err(_)) => tracing::warn!(lease = self.lease, "no answer about the lease"),
+                None => {
+                    // The request that nobody waits for any more may have got the Lease.
+                    if self.release {
+                        self.give_back(client).await;
+                    }
+                    return false;
+                }
             }
             if stop.run_until_cancelled(tokio::time::sleep(self.retry_period)).await.is_none() {
                 return false;

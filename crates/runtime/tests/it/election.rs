@@ -21,6 +21,16 @@ fn election(namespace: &str, identity: &str) -> Election {
     }
 }
 
+async fn behind_proxy(plane: &ControlPlane) -> (kube::Client, FaultProxy) {
+    let upstream = plane.server().trim_start_matches("https://").trim_end_matches('/');
+    let proxy = FaultProxy::tcp(upstream).await.unwrap();
+    let kubeconfig =
+        std::fs::read_to_string(plane.kubeconfig_path()).unwrap().replace(upstream, &proxy.address());
+    let kubeconfig = kube::config::Kubeconfig::from_yaml(&kubeconfig).unwrap();
+    let config = kube::Config::from_custom_kubeconfig(kubeconfig, &Default::default()).await.unwrap();
+    (kube::Client::try_from(config).unwrap(), proxy)
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_second_replica_leads_as_soon_as_the_first_gives_the_lease_back() {
     let plane = ControlPlane::shared().await.unwrap();
@@ -75,13 +85,7 @@ async fn a_lease_taken_by_another_is_lost() {
 async fn a_lease_that_cannot_be_renewed_is_lost_after_the_deadline(#[case] faults: &[Fault]) {
     let plane = ControlPlane::shared().await.unwrap();
     let namespace = plane.unique_namespace("leader").await.unwrap();
-    let upstream = plane.server().trim_start_matches("https://").trim_end_matches('/');
-    let proxy = FaultProxy::tcp(upstream).await.unwrap();
-    let kubeconfig =
-        std::fs::read_to_string(plane.kubeconfig_path()).unwrap().replace(upstream, &proxy.address());
-    let kubeconfig = kube::config::Kubeconfig::from_yaml(&kubeconfig).unwrap();
-    let config = kube::Config::from_custom_kubeconfig(kubeconfig, &Default::default()).await.unwrap();
-    let client = kube::Client::try_from(config).unwrap();
+    let (client, proxy) = behind_proxy(plane).await;
 
     let election = Election { renew_deadline: Duration::from_secs(2), ..election(&namespace, "first") };
     let never = CancellationToken::new();
@@ -93,6 +97,23 @@ async fn a_lease_that_cannot_be_renewed_is_lost_after_the_deadline(#[case] fault
     let holding = election.hold(&client, stop_work.cancelled(), || stop_work.cancel());
     let kept = tokio::time::timeout(Duration::from_secs(20), holding).await;
     assert_eq!(kept.ok(), Some(false));
+}
+
+/// A Pod that stands by is killed at the end of its grace period, too.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_unanswered_request_for_the_lease_does_not_hold_up_the_stop() {
+    let plane = ControlPlane::shared().await.unwrap();
+    let namespace = plane.unique_namespace("leader").await.unwrap();
+    let (client, proxy) = behind_proxy(plane).await;
+    proxy.set(Fault::Silent);
+    let waiting = Election { renew_deadline: Duration::from_secs(600), ..election(&namespace, "waiting") };
+    let stop = CancellationToken::new();
+    let (acquired, ()) =
+        tokio::join!(tokio::time::timeout(Duration::from_secs(15), waiting.acquire(&client, &stop)), async {
+            proxy.wait_for("", 1, DEADLINE).await.unwrap();
+            stop.cancel();
+        });
+    assert_eq!(acquired.ok(), Some(false));
 }
 
 /// Another replica leads by then: the servers of this one, and all that it does by the way, end with its runs.
