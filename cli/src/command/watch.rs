@@ -1,6 +1,7 @@
 //! `weir watch`: the status of objects live, from the services' gRPC API, or from the API server for those who cannot use that.
 
 mod direct;
+mod fallback;
 mod feed;
 mod mirror;
 mod outage;
@@ -11,6 +12,7 @@ use std::io::IsTerminal;
 
 use clap::{Args, ValueEnum};
 use futures::StreamExt;
+use futures::future::join_all;
 use futures::stream::{BoxStream, select_all};
 use secrecy::SecretString;
 use weir_proto::status::v1::WatchResponse;
@@ -92,7 +94,10 @@ impl Watch {
                 match change {
                     Ok(change) => view.apply(change)?,
                     // Each service has kinds of its own, and not all kinds are in each cluster.
-                    Err(error) if serving > 1 && error.is_about_unknown_kind() => {
+                    Err(error) if serving > 1 && may_be_left_out(&error) => {
+                        if error.is_forbidden() {
+                            progress::warning(&format!("not followed: {error}"));
+                        }
                         serving -= 1;
                         view.has_synced();
                     }
@@ -114,17 +119,45 @@ impl Watch {
         let cluster = global.cluster().await?;
         let Ok(token) = token else {
             progress::warning("following through the API server: the services want a bearer token (--token)");
-            return Ok(self.of_api_server(&cluster, kind));
+            return Ok(self.of_api_server(&cluster, &wanted(kind)));
         };
-        let found = services::find(&cluster.in_namespace(&self.flux_namespace)).await?;
-        if found.is_empty() {
-            let namespace = &self.flux_namespace;
-            let warning =
-                format!("following through the API server: no services of Weir in namespace {namespace}");
-            progress::warning(&warning);
-            return Ok(self.of_api_server(&cluster, kind));
+        let found = services::find(&cluster.in_namespace(&self.flux_namespace)).await;
+        match usable(found, &self.flux_namespace)? {
+            Ok(ways) => {
+                let feeds = self.of_services(&ways, token, kind, global)?;
+                Ok(self.reached(&ways, feeds, &cluster, kind).await)
+            }
+            Err(reason) => {
+                progress::warning(&format!("following through the API server: {reason}"));
+                Ok(self.of_api_server(&cluster, &wanted(kind)))
+            }
         }
-        self.of_services(&found, token, kind, global)
+    }
+
+    /// The changes of the services that can be reached; the API server tells of the objects of the others.
+    async fn reached(
+        &self,
+        ways: &[Way],
+        feeds: Vec<Changes>,
+        cluster: &Cluster,
+        kind: Option<&'static Kind>,
+    ) -> Vec<Changes> {
+        let feeds = join_all(feeds.into_iter().map(fallback::reached)).await;
+        let mut followed = Vec::new();
+        for (way, feed) in ways.iter().zip(feeds) {
+            match feed {
+                Ok(feed) => followed.push(feed),
+                Err(error) => {
+                    let mut kinds = fallback::kinds_of(&way.name(), ways.len() == 1);
+                    kinds.retain(|own| kind.is_none_or(|kind| kind.name == own.name));
+                    let instead =
+                        if kinds.is_empty() { "not followed" } else { "following through the API server" };
+                    progress::warning(&format!("{instead}: {error}"));
+                    followed.extend(self.of_api_server(cluster, &kinds));
+                }
+            }
+        }
+        if followed.is_empty() { self.of_api_server(cluster, &wanted(kind)) } else { followed }
     }
 
     fn of_services(
@@ -145,17 +178,70 @@ impl Watch {
         feeds.collect()
     }
 
-    fn of_api_server(&self, cluster: &Cluster, kind: Option<&'static Kind>) -> Vec<Changes> {
-        let kinds: Vec<_> = kind.map_or_else(|| KINDS.iter().collect(), |kind| vec![kind]);
+    fn of_api_server(&self, cluster: &Cluster, kinds: &[&'static Kind]) -> Vec<Changes> {
         let name = self.name.clone();
         let selection = Selection { all_namespaces: self.all_namespaces, name, labels: None };
         let outages = Outages::default();
         let changes = |kind| direct::changes(cluster.clone(), kind, &selection, outages.stream()).boxed();
-        kinds.into_iter().map(changes).collect()
+        kinds.iter().copied().map(changes).collect()
     }
+}
+
+/// Returns the services to follow, or the reason for which the API server is followed in their place.
+fn usable(found: Result<Vec<Way>, Error>, namespace: &str) -> Result<Result<Vec<Way>, String>, Error> {
+    match found {
+        Ok(ways) if ways.is_empty() => Ok(Err(format!("no services of Weir in namespace {namespace}"))),
+        // Tenants see their own namespaces only.
+        Err(error) if error.is_forbidden() => Ok(Err(error.to_string())),
+        found => found.map(Ok),
+    }
+}
+
+/// Returns true when the others are followed on: nothing is there of a kind, or the user may not see it.
+fn may_be_left_out(error: &Error) -> bool {
+    error.is_about_unknown_kind() || error.is_forbidden()
+}
+
+/// Returns the kinds to follow: the one that was asked for, or all.
+fn wanted(kind: Option<&'static Kind>) -> Vec<&'static Kind> {
+    kind.map_or_else(|| KINDS.iter().collect(), |kind| vec![kind])
 }
 
 fn find(word: &str) -> Result<&'static Kind, Error> {
     let known = || KINDS.iter().map(|kind| kind.name).collect::<Vec<_>>().join(", ");
     Kind::find(word).ok_or_else(|| Error::UnknownKind { word: word.to_owned(), known: known() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The answer of an API server or service with such a code.
+    fn refused(code: u16) -> Error {
+        let status = serde_json::json!({ "status": "Failure", "message": "no", "reason": "x", "code": code });
+        Error::from(kube::Error::Api(serde_json::from_value(status).unwrap()))
+    }
+
+    #[test]
+    fn tenants_follow_through_the_api_server() {
+        let usable = |found| usable(found, "flux-system");
+        assert_eq!(usable(Err(refused(403))).unwrap().err().unwrap(), "no");
+        assert_eq!(
+            usable(Ok(Vec::new())).unwrap().err().unwrap(),
+            "no services of Weir in namespace flux-system"
+        );
+        assert!(usable(Err(refused(500))).is_err());
+        assert_eq!(usable(Ok(vec![Way::Address("a:1".to_owned())])).unwrap().ok().unwrap().len(), 1);
+    }
+
+    #[test]
+    fn a_kind_without_a_right_is_left_out() {
+        let of_service =
+            |code| Error::Grpc { address: String::new(), status: Box::new(tonic::Status::new(code, "no")) };
+        assert!(
+            may_be_left_out(&refused(403)) && may_be_left_out(&of_service(tonic::Code::PermissionDenied))
+        );
+        assert!(may_be_left_out(&of_service(tonic::Code::NotFound)));
+        assert!(!may_be_left_out(&refused(500)) && !may_be_left_out(&of_service(tonic::Code::Unavailable)));
+    }
 }
