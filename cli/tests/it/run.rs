@@ -26,18 +26,26 @@ const FLAGS: [&str; 4] = [
     "--kube-api-qps=20",
 ];
 
-#[tokio::test]
-async fn all_services_run_and_stop_together() {
-    let world = World::new("run-all").await;
-    let folder = Folder::new("weir-run").unwrap();
-    let addresses = ["grpc", "metrics", "health", "storage", "events", "receiver"]
-        .map(|name| (name, format!("127.0.0.1:{}", free_port().unwrap())));
+/// Free addresses for all servers of the process, by the beginning of their flags.
+fn addresses() -> [(&'static str, String); 6] {
+    ["grpc", "metrics", "health", "storage", "events", "receiver"]
+        .map(|name| (name, format!("127.0.0.1:{}", free_port().unwrap())))
+}
+
+fn start(world: &World, folder: &Folder, addresses: &[(&str, String)]) -> Process {
     let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
     command.arg("run").env_clear().env("KUBECONFIG", world.plane.kubeconfig_path());
     command.env("XDG_DATA_HOME", folder.path()).env("TMPDIR", folder.path());
     command.args(addresses.iter().map(|(name, address)| format!("--{name}-addr={address}")));
     command.args(FLAGS);
-    let mut process = Process::start("weir run", &mut command, &folder.join("run.log")).unwrap();
+    Process::start("weir run", &mut command, &folder.join("run.log")).unwrap()
+}
+
+#[tokio::test]
+async fn all_services_run_and_stop_together() {
+    let (world, folder) = (World::new("run-all").await, Folder::new("weir-run").unwrap());
+    let addresses = addresses();
+    let mut process = start(&world, &folder, &addresses);
 
     let health = &addresses[2].1;
     let ready = eventually("weir run to be ready", DEADLINE, || get(health, "/readyz")).await;
@@ -59,6 +67,22 @@ async fn all_services_run_and_stop_together() {
     assert_eq!(log.matches("the flag --kube-api-qps has no effect").count(), 1, "{log}");
     let ended = process.stop(DEADLINE).await.unwrap();
     assert!(ended.success(), "{ended}: {}", process.log_tail());
+}
+
+/// A process that nobody can ask, or that serves no artifacts, ends and says why.
+#[tokio::test]
+async fn a_port_that_is_taken_ends_all_services() {
+    let (world, folder) = (World::new("run-taken").await, Folder::new("weir-run").unwrap());
+    for (taken, what) in [("grpc", "gRPC"), ("storage", "artifacts")] {
+        let addresses = addresses();
+        let (_, address) = addresses.iter().find(|(name, _)| *name == taken).unwrap();
+        let _other = tokio::net::TcpListener::bind(address).await.unwrap();
+        let mut process = start(&world, &folder, &addresses);
+        let ended = process.wait(DEADLINE).await.unwrap();
+        let log = process.log_tail();
+        assert!(!ended.success(), "{log}");
+        assert!(log.contains(&format!("cannot listen on {address} ({what})")), "{log}");
+    }
 }
 
 #[tokio::test]

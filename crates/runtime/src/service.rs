@@ -7,6 +7,7 @@ mod main;
 mod shared;
 
 use std::future::Future;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
@@ -58,6 +59,8 @@ pub struct Service {
     authorizer: Authorizer,
     leader: watch::Sender<bool>,
     readiness: Readiness,
+    /// The first error of a task without which the service is none.
+    failure: Arc<Mutex<Option<ServiceError>>>,
 }
 
 impl Service {
@@ -90,6 +93,7 @@ impl Service {
             authorizer,
             leader: watch::Sender::new(false),
             readiness: Readiness::default(),
+            failure: Arc::default(),
             env,
         };
         if service.env.shared.is_none() {
@@ -209,6 +213,17 @@ impl Service {
         self.tasks.spawn(task);
     }
 
+    /// Runs a task without which the service is none: its error stops the service, and is the service's.
+    pub fn spawn_essential(&self, task: impl Future<Output = Result<(), ServiceError>> + Send + 'static) {
+        let (failure, shutdown) = (Arc::clone(&self.failure), self.env.shutdown.clone());
+        self.tasks.spawn(async move {
+            if let Err(error) = task.await {
+                failure.lock().get_or_insert(error);
+                shutdown.cancel();
+            }
+        });
+    }
+
     /// The tasks that the service waits for at its end, for those that come while it runs.
     pub fn tasks(&self) -> TaskTracker {
         self.tasks.clone()
@@ -302,7 +317,7 @@ impl Service {
         tell_stop.cancel();
         self.tasks.close();
         let _ = tokio::time::timeout(STOP_DEADLINE, self.tasks.wait()).await;
-        outcome
+        outcome.and(self.failure.lock().take().map_or(Ok(()), Err))
     }
 
     fn serve_probes(&self) -> Result<(), ServiceError> {

@@ -3,7 +3,6 @@
 use std::ffi::OsString;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use tokio::net::TcpListener;
 use weir_access::Secrets;
 use weir_artifact::{Algorithm, PIECE_BYTES, Store, StoreOptions};
 use weir_http::Clients;
@@ -127,27 +126,16 @@ async fn serve_artifacts(
     let access =
         args.storage_authentication.then(|| ArtifactAccess::new(service.authorizer(), catalog.clone()));
     let gate = Gate { store: storage.store().clone(), leader: leader.clone(), access };
-    let addr = args.storage_addr.clone();
-    service.spawn_graceful(async move {
+    let Some(addr) = listen_addr(&args.storage_addr)? else { return Ok(()) };
+    service.spawn_essential(async move {
         let leads = async { is_known || leader.wait_for(|leads| *leads).await.is_ok() };
         if stop.run_until_cancelled(leads).await != Some(true) {
-            return;
+            return Ok(());
         }
-        match listen(&addr) {
-            Ok(Some(listener)) => server::serve(listener, certificate, gate, stop).await,
-            Ok(None) => {}
-            Err(error) => {
-                tracing::error!(%error, addr, "artifacts cannot be served");
-                stop.cancel();
-            }
-        }
+        let listener = weir_runtime::bind(addr);
+        let listener = listener.map_err(|source| ServiceError::Listen { what: "artifacts", addr, source })?;
+        server::serve(listener, certificate, gate, stop).await;
+        Ok(())
     });
     Ok(())
-}
-
-fn listen(addr: &str) -> std::io::Result<Option<TcpListener>> {
-    match listen_addr(addr).map_err(std::io::Error::other)? {
-        Some(addr) => weir_runtime::bind(addr).map(Some),
-        None => Ok(None),
-    }
 }

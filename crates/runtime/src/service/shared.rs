@@ -91,9 +91,13 @@ pub async fn run_together(
         let mut grpc = std::mem::take(&mut *shared.grpc.lock());
         let authorizer = Authorizer::new(env.client.clone(), env.peers.clone());
         grpc.add(shared.status().into_service(authorizer, stop.clone()));
-        serve_grpc(grpc, args, &tasks, stop_serving.clone()).await?;
-        readiness.declare();
-        Ok(())
+        let served = serve_grpc(grpc, args, &tasks, stop_serving.clone()).await;
+        match &served {
+            Ok(()) => readiness.declare(),
+            // The services would go on without anybody who can ask them.
+            Err(_) => stop.cancel(),
+        }
+        served
     };
     let running = services.into_iter().map(|start| {
         let (stop, running) = (stop.clone(), start(env.clone()));
