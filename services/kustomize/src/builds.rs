@@ -24,7 +24,7 @@ const USUAL_BYTES: u64 = 1 << 20;
 /// Times that a build reads its files: to find out whether they have changed, to make a kustomization file, and to use them.
 const USUAL_READS: u64 = 4;
 
-/// How much more memory than it lacked a build waits for that is done again: it is not known how far it would have come with that.
+/// Factor for the memory of a build that is done again, by what it lacked: nobody knows how far it would have come with that.
 const MORE: u64 = 2;
 
 /// Where builds run. Clones share everything.
