@@ -1,6 +1,8 @@
 //! Logs as Flux's controllers write them: one JSON line an entry on stderr, with the keys that `flux logs` reads (OBS-01).
 
 mod format;
+#[cfg(test)]
+pub(crate) mod written;
 
 use clap::ValueEnum;
 use kube::Resource;

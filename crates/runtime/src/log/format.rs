@@ -135,13 +135,10 @@ impl ZapFormat {
 
 #[cfg(test)]
 mod tests {
-    use std::io;
-    use std::sync::Arc;
-
-    use parking_lot::Mutex;
     use tracing_subscriber::fmt::format::JsonFields;
 
     use super::*;
+    use crate::log::written::Written;
 
     fn entry() -> Fields {
         let mut fields = Fields { message: "server-side apply completed".to_owned(), ..Fields::default() };
@@ -163,21 +160,6 @@ mod tests {
             line(Encoding::Json),
             r#"{"level":"info","ts":"2026-01-02T03:04:05.006Z","msg":"server-side apply completed","controllerKind":"Kustomization","namespace":"apps","name":"web","controller":"kustomization","Kustomization":{"name":"web","namespace":"apps"}}"#
         );
-    }
-
-    /// Takes what is written.
-    #[derive(Clone, Default)]
-    struct Written(Arc<Mutex<Vec<u8>>>);
-
-    impl io::Write for Written {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.lock().extend_from_slice(bytes);
-            Ok(bytes.len())
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
     }
 
     #[test]

@@ -1,23 +1,5 @@
-use std::io;
-
-use parking_lot::Mutex;
-
 use super::*;
-
-/// Takes what is written.
-#[derive(Clone, Default)]
-struct Written(Arc<Mutex<Vec<u8>>>);
-
-impl io::Write for Written {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
+use crate::log::written::Written;
 
 /// OBS-01, SRC-LOG-1: the message of a failed run is always the same, and its cause stands beside it.
 #[test]
