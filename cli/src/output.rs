@@ -28,6 +28,12 @@ pub(crate) fn terminal_width() -> Option<usize> {
     Some(usize::from(width)).filter(|width| *width > 0)
 }
 
+/// Returns the lines of the terminal that stdout is; nothing for files and pipes.
+pub(crate) fn terminal_height() -> Option<usize> {
+    let (_, terminal_size::Height(height)) = terminal_size::terminal_size_of(std::io::stdout())?;
+    Some(usize::from(height)).filter(|height| *height > 0)
+}
+
 /// Writes to stdout. A reader that has gone away (`weir get … | head`) is no error: what the command does is still done.
 pub(crate) fn print(text: &str) -> Result<(), Error> {
     match print_next(text) {

@@ -54,7 +54,7 @@ impl Uninstall {
     /// Takes the services away. A failure is printed, and the rest goes on.
     pub(crate) async fn run(self, global: &Global) -> Result<(), Error> {
         let cluster = &global.cluster().await?;
-        if !self.silent && !self.dry_run && !input::confirm(&question(cluster).await?)? {
+        if !self.silent && !self.dry_run && !is_confirmed(cluster, global).await? {
             return Err(Error::Aborted);
         }
         progress::action(&format!("deleting components in {} namespace", cluster.namespace));
@@ -154,6 +154,23 @@ impl Uninstall {
         }
         outcome.is_ok() || is_gone
     }
+}
+
+/// Says what will go and from which cluster, and asks. An installation elsewhere loses its CRDs too: people are warned where
+/// the namespace has none.
+async fn is_confirmed(cluster: &Cluster, global: &Global) -> Result<bool, Error> {
+    let question = question(cluster).await?;
+    let (server, origin) = global.access.place();
+    let namespace = &cluster.namespace;
+    progress::action(&format!("uninstalling from namespace {namespace} of {server} ({origin})"));
+    let params = ListParams::default().labels(&format!("{PART_OF_LABEL}=flux")).limit(1);
+    let listed = cluster.in_time(api(cluster, "apps/v1", "Deployment", true).list_metadata(&params)).await?;
+    if listed.is_ok_and(|found| found.items.is_empty()) {
+        progress::warning(&format!(
+            "namespace {namespace} has no installation; the CRDs go from all namespaces"
+        ));
+    }
+    input::confirm(&question)
 }
 
 /// Returns the question before anything goes. It names another tool that manages the installation: that one may bring it back.

@@ -126,9 +126,16 @@ async fn the_tool_that_manages_an_installation_is_named_before_it_is_changed() {
     plane.kubectl(&[&["label", "--overwrite", definition], &labels[..]].concat()).await.unwrap();
     let weir = Weir::default().with_kubeconfig(plane.kubeconfig_path());
     let transcript = weir.transcript(&["uninstall", "install"]).await;
-    let uninstall = "$ weir uninstall\n2> Flux is managed by helm! Are you sure you want to delete Flux and its CRDs using this \
+    let warning = "2> ⚠️ namespace flux-system has no installation; the CRDs go from all namespaces\n";
+    let uninstall = "2> Flux is managed by helm! Are you sure you want to delete Flux and its CRDs using this \
                      command? [y/N] ✗ aborting\n[exit status: 1]\n";
     let install = "2> Flux v2.9.4 has been installed on this cluster with helm!\n\
                    2> Are you sure you want to override the helm installation? [y/N] ✗ installation cancelled\n[exit status: 1]\n";
-    assert!(transcript.contains(uninstall) && transcript.contains(install), "{transcript}");
+    assert!(
+        transcript.starts_with("$ weir uninstall\n2> ► uninstalling from namespace flux-system of http"),
+        "{transcript}"
+    );
+    for part in [warning, uninstall, install] {
+        assert!(transcript.contains(part), "{transcript}");
+    }
 }
