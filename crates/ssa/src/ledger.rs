@@ -90,8 +90,18 @@ struct Seen {
     may_prune: bool,
     /// True while it is being deleted.
     is_going: bool,
+    /// True when what was written last is put back by the next regular run, and not at once.
+    is_left: bool,
     /// Nothing when only metadata was seen.
     assessment: Option<Assessment>,
+}
+
+/// An object that a watch no longer sees, and that its owner misses.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Missed {
+    pub(crate) id: ObjectId,
+    /// `metadata.uid`
+    pub(crate) uid: String,
 }
 
 /// The ledger's knowledge of an object that is about to be applied.
@@ -249,7 +259,6 @@ impl Ledger {
         seen.assessment = seen.assessment.or_else(|| before.and_then(|before| before.assessment.clone()));
         let has_drifted = record.settled.is_some_and(|settled| settled.is_changed_to(&seen))
             && before.is_none_or(|before| before.fingerprint != seen.fingerprint)
-            && !is_left_for_now(meta)
             && !is_newly_protected(before, &owner, meta);
         let has_status = is_waiting
             && before.is_none_or(|before| status_of(&before.assessment) != status_of(&seen.assessment));
@@ -261,29 +270,57 @@ impl Ledger {
     }
 
     /// A watch has seen an object go, or lose its owner's label; `last` is its state by then, if the watch has told it. The answer to a
-    /// request may come later, and show the object as it was before.
-    pub(crate) fn lost(&self, id: &ObjectId, last: Option<&ObjectMeta>) {
+    /// request may come later, and show the object as it was before. Returns the object if its owner misses it: [`Self::missed`] or
+    /// [`Self::release_lost`] is to be called once it is known which of the two has happened.
+    #[must_use]
+    pub(crate) fn lost(&self, id: &ObjectId, last: Option<&ObjectMeta>) -> Option<Missed> {
         let mut state = self.state.lock();
-        let Some(record) = state.objects.get_mut(id) else { return };
-        let is_missed = record.settled.is_some_and(|settled| !settled.ends_by_itself);
-        let has_drifted = record.seen.take().is_some() && is_missed;
+        let record = state.objects.get_mut(id)?;
+        let is_missed = record.is_missed();
+        let seen = record.seen.take().filter(|_| is_missed);
         record.gone = last.and_then(Precise::of).map(Box::new);
         record.touched = Instant::now();
         let owner = Arc::clone(&record.owner);
         let is_waiting = state.waiting.contains(&owner);
         drop(state);
-        self.tell(&owner, id, has_drifted, is_waiting);
+        self.tell(&owner, id, false, is_waiting);
+        seen.map(|seen| Missed { id: id.clone(), uid: seen.precise.uid })
     }
 
-    /// A watch has listed all objects of a kind: those recorded before the list began and not in it are gone.
-    pub(crate) fn listed(&self, kind: &GroupKind, depth: Depth, present: &HashSet<ObjectId>, began: Instant) {
+    /// An object that a watch has [lost](Self::lost) is no longer there.
+    pub(crate) fn missed(&self, id: &ObjectId) {
+        let state = self.state.lock();
+        let owner =
+            state.objects.get(id).filter(|record| record.is_lost()).map(|record| record.owner.clone());
+        drop(state);
+        owner.inspect(|owner| self.tell(owner, id, true, false));
+    }
+
+    /// An object that a watch has [lost](Self::lost) is there without the label of its owner, and so left alone until the next
+    /// regular run.
+    pub(crate) fn release_lost(&self, id: &ObjectId) {
+        let mut state = self.state.lock();
+        if state.objects.get(id).is_some_and(Record::is_lost) {
+            state.objects.remove(id);
+        }
+    }
+
+    /// A watch has listed all objects of a kind: those recorded before the list began and not in it are [lost](Self::lost).
+    #[must_use]
+    pub(crate) fn listed(
+        &self,
+        kind: &GroupKind,
+        depth: Depth,
+        present: &HashSet<ObjectId>,
+        began: Instant,
+    ) -> Vec<Missed> {
         let mut state = self.state.lock();
         state.watched.insert(kind.clone(), depth);
         let is_gone = |id: &ObjectId, record: &Record| record.touched < began && !present.contains(id);
         let gone = state.objects.of_kind(kind).filter(|(id, record)| is_gone(id, record));
         let gone: Vec<ObjectId> = gone.map(|(id, _)| id).collect();
         drop(state);
-        gone.iter().for_each(|id| self.lost(id, None));
+        gone.iter().filter_map(|id| self.lost(id, None)).collect()
     }
 
     /// The watch of a kind has broken: nothing is proved until it has listed again.
@@ -310,6 +347,7 @@ impl Ledger {
             fingerprint: self.managers.fingerprint(&owner.group, meta),
             may_prune: may_prune(owner, meta),
             is_going: meta.deletion_timestamp.is_some(),
+            is_left: is_left_for_now(meta) || !owner.owns(meta),
             assessment,
         })
     }
@@ -336,13 +374,23 @@ impl State {
 }
 
 impl Settled {
-    /// Returns true when others have changed the object into this, or are about to take it away.
+    /// Returns true when others have changed the object into this, or are about to take it away, and it is to be put back at once.
     fn is_changed_to(&self, seen: &Seen) -> bool {
-        self.fingerprint != seen.fingerprint && !(self.ends_by_itself && seen.is_going)
+        self.fingerprint != seen.fingerprint && !seen.is_left && !(self.ends_by_itself && seen.is_going)
     }
 }
 
 impl Record {
+    /// Returns true when its end is drift.
+    fn is_missed(&self) -> bool {
+        self.settled.is_some_and(|settled| !settled.ends_by_itself)
+    }
+
+    /// Returns true for an object that its owner misses and that no watch has seen again.
+    fn is_lost(&self) -> bool {
+        self.is_missed() && self.seen.is_none()
+    }
+
     /// Returns true for an object that this manifest has made and that has ended by itself.
     fn has_ended(&self, desired: u64) -> bool {
         let is_gone = self.seen.as_ref().is_none_or(|seen| seen.is_going);
@@ -375,7 +423,7 @@ pub fn ends_by_itself(id: &ObjectId, spec: Option<&serde_json::Value>) -> bool {
     id.group == "batch" && id.kind == "Job" && lifetime.is_some_and(|lifetime| !lifetime.is_null())
 }
 
-/// Returns true when the last write was one of [`LEFT_FOR_NOW`].
+/// Returns true when the last write was by one of [`LEFT_FOR_NOW`].
 fn is_left_for_now(meta: &ObjectMeta) -> bool {
     let entries = meta.managed_fields.iter().flatten().filter(|entry| entry.subresource.is_none());
     let time = |entry: &ManagedFieldsEntry| entry.time.as_ref().map(|time| time.0);

@@ -13,11 +13,13 @@ use kube::runtime::utils::Backoff;
 use kube::runtime::watcher::{self, DefaultBackoff, Event, watcher};
 use kube::{Client, Resource};
 use parking_lot::Mutex;
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::error::status;
-use crate::ledger::Depth;
+use crate::ledger::{Depth, Missed};
+use crate::request::Target;
 use crate::{GroupKind, Ledger, Mapping, ObjectId};
 
 /// Watches held at once; one is a connection. Objects of further kinds are checked by requests as if there were none.
@@ -25,6 +27,9 @@ const MAX_WATCHES: usize = 96;
 
 /// Objects a page of a first list, so that a large cluster is not held in memory to be looked through.
 const PAGE: u32 = 200;
+
+/// Missed objects of a cluster that are looked for at once.
+const LOOKS_AT_ONCE: usize = 4;
 
 /// How long a kind that may not be watched is left alone.
 const REFUSED: Duration = Duration::from_secs(300);
@@ -65,6 +70,7 @@ struct Inner {
     kinds: Mutex<std::collections::HashMap<GroupKind, Option<Instant>>>,
     /// True when a kind was left out, which is told once.
     is_full: AtomicBool,
+    looks: Semaphore,
     tasks: TaskTracker,
     shutdown: CancellationToken,
 }
@@ -73,7 +79,8 @@ impl Watches {
     /// Returns the watches of the objects that carry `label`, made as `client`, until `shutdown`.
     pub fn new(client: Client, ledger: Arc<Ledger>, label: String, shutdown: CancellationToken) -> Self {
         let (kinds, is_full, tasks) = (Mutex::default(), AtomicBool::default(), TaskTracker::new());
-        Self(Arc::new(Inner { client, ledger, label, kinds, is_full, tasks, shutdown }))
+        let looks = Semaphore::new(LOOKS_AT_ONCE);
+        Self(Arc::new(Inner { client, ledger, label, kinds, is_full, looks, tasks, shutdown }))
     }
 
     /// Waits until all watches have ended after shutdown.
@@ -116,22 +123,23 @@ impl Watches {
 
 impl Inner {
     /// Ends when the server refuses the kind for good.
-    async fn watch(&self, kind: &GroupKind, mapping: &Mapping) {
+    async fn watch(self: &Arc<Self>, kind: &GroupKind, mapping: &Mapping) {
         let config = watcher::Config::default().labels(&self.label).page_size(PAGE);
         let is_metadata = METADATA_ONLY.contains(&(kind.group.as_str(), kind.kind.as_str()));
         if is_metadata {
             let api =
                 Api::<PartialObjectMeta<DynamicObject>>::all_with(self.client.clone(), &mapping.resource);
-            self.follow(kind, anew(|| watcher(api.clone(), config.clone()))).await;
+            self.follow(kind, mapping, anew(|| watcher(api.clone(), config.clone()))).await;
         } else {
             let api = Api::<DynamicObject>::all_with(self.client.clone(), &mapping.resource);
-            self.follow(kind, anew(|| watcher(api.clone(), config.clone()))).await;
+            self.follow(kind, mapping, anew(|| watcher(api.clone(), config.clone()))).await;
         }
     }
 
     async fn follow<K: Sighting>(
-        &self,
+        self: &Arc<Self>,
         kind: &GroupKind,
+        mapping: &Mapping,
         events: impl Stream<Item = watcher::Result<Event<K>>>,
     ) {
         let mut events = pin!(events);
@@ -149,14 +157,16 @@ impl Inner {
                     present.insert(id);
                 }
                 Ok(Event::InitDone) => {
-                    self.ledger.listed(kind, K::DEPTH, &std::mem::take(&mut present), began);
+                    let missed = self.ledger.listed(kind, K::DEPTH, &std::mem::take(&mut present), began);
+                    missed.into_iter().for_each(|missed| self.look_for(missed, mapping));
                 }
                 Ok(Event::Apply(object)) => {
                     let id = id_of(kind, object.metadata());
                     self.ledger.saw(&id, object.metadata(), object.body());
                 }
                 Ok(Event::Delete(object)) => {
-                    self.ledger.lost(&id_of(kind, object.metadata()), Some(object.metadata()));
+                    let missed = self.ledger.lost(&id_of(kind, object.metadata()), Some(object.metadata()));
+                    missed.into_iter().for_each(|missed| self.look_for(missed, mapping));
                 }
                 Err(error) => {
                     self.ledger.unwatched(kind);
@@ -167,6 +177,29 @@ impl Inner {
                 }
             }
         }
+    }
+
+    /// Finds out, beside the watch, if a missed object is gone or has only lost the label by which the watch sees it.
+    fn look_for(self: &Arc<Self>, missed: Missed, mapping: &Mapping) {
+        let (inner, mapping) = (Arc::clone(self), mapping.clone());
+        self.tasks.spawn(async move {
+            let looking = inner.is_unlabelled(&missed, &mapping);
+            match inner.shutdown.run_until_cancelled(looking).await {
+                Some(true) => inner.ledger.release_lost(&missed.id),
+                Some(false) => inner.ledger.missed(&missed.id),
+                None => {}
+            }
+        });
+    }
+
+    /// Returns true for an object that is there without the label. One that cannot be read counts as gone.
+    async fn is_unlabelled(&self, missed: &Missed, mapping: &Mapping) -> bool {
+        let Ok(_turn) = self.looks.acquire().await else { return false };
+        let target = Target { client: &self.client, mapping, id: &missed.id };
+        let Ok(Some(found)) = target.metadata().await else { return false };
+        let meta = found.metadata;
+        let has_label = meta.labels.is_some_and(|labels| labels.contains_key(&self.label));
+        meta.uid.as_ref() == Some(&missed.uid) && meta.deletion_timestamp.is_none() && !has_label
     }
 }
 

@@ -39,8 +39,20 @@ fn ledger() -> (Ledger, Notices) {
     let sink = Arc::clone(&notices);
     let notify = move |owner: &Owner, _: &ObjectId, notice| sink.lock().push((owner.name.clone(), notice));
     let ledger = Ledger::new("kustomize-controller", &[], notify);
-    ledger.listed(&kind(), Depth::Whole, &HashSet::new(), Instant::now());
+    list(&ledger, &kind(), Depth::Whole, &HashSet::new(), Instant::now());
     (ledger, notices)
+}
+
+/// A watch no longer sees an object, which is gone.
+fn lose(ledger: &Ledger, id: &ObjectId, last: Option<&ObjectMeta>) {
+    let missed = ledger.lost(id, last);
+    missed.iter().for_each(|missed| ledger.missed(&missed.id));
+}
+
+/// A watch lists objects; the others are gone.
+fn list(ledger: &Ledger, kind: &GroupKind, depth: Depth, present: &HashSet<ObjectId>, began: Instant) {
+    let missed = ledger.listed(kind, depth, present, began);
+    missed.iter().for_each(|missed| ledger.missed(&missed.id));
 }
 
 fn entries() -> Vec<Entry> {
@@ -114,6 +126,48 @@ fn protection_from_pruning_is_left_to_the_next_run() {
     assert_eq!(*notices.lock(), [("app".to_owned(), Notice::Drift)]);
 }
 
+/// KS-TST-5: put back at once, a label by which people keep an object would keep nothing.
+#[test]
+fn another_owner_in_the_label_is_left_to_the_next_run() {
+    let (ledger, notices) = ledger();
+    ledger.settle(&owner("app"), &id(), Some(1), &object("5", "a", Value::Null));
+    let labelled = |version: &str, field: &str| {
+        let mut object = object(version, field, ready());
+        let labels = object.metadata.labels.as_mut().unwrap();
+        labels.insert("kustomize.toolkit.fluxcd.io/name".to_owned(), "other".to_owned());
+        object
+    };
+    for object in [labelled("6", "a"), labelled("7", "b")] {
+        ledger.saw(&id(), &object.metadata, Some(&object));
+        assert!(!ledger.proves(&owner("app"), &entries()), "the next run looks at it");
+        assert_eq!(ledger.prunable(&owner("app"), &id()), None);
+    }
+    assert_eq!(*notices.lock(), []);
+    let back = object("8", "c", ready());
+    ledger.saw(&id(), &back.metadata, Some(&back));
+    assert_eq!(*notices.lock(), [("app".to_owned(), Notice::Drift)]);
+}
+
+/// The watch no longer sees such an object, and tells of it as of one that is gone.
+#[test]
+fn an_object_that_is_there_without_the_label_is_left_to_the_next_run() {
+    let (ledger, notices) = ledger();
+    let applied = object("5", "a", Value::Null);
+    ledger.settle(&owner("app"), &id(), Some(1), &applied);
+    let missed = ledger.lost(&id(), Some(&applied.metadata)).unwrap();
+    assert_eq!(missed, Missed { id: id(), uid: "u".to_owned() });
+    ledger.release_lost(&id());
+    assert!(!ledger.proves(&owner("app"), &entries()), "the next run looks at it");
+    assert_eq!(ledger.assessment(&owner("app"), &id()), None, "it may be healthy");
+    assert_eq!(*notices.lock(), []);
+    // Applied anew meanwhile, it is known again.
+    ledger.settle(&owner("app"), &id(), Some(1), &object("7", "a", Value::Null));
+    ledger.release_lost(&id());
+    ledger.missed(&id());
+    assert!(ledger.proves(&owner("app"), &entries()));
+    assert_eq!(*notices.lock(), []);
+}
+
 /// The watch tells of a write before the answer to it comes: nobody else has changed anything.
 #[test]
 fn own_write_is_no_drift() {
@@ -177,13 +231,13 @@ fn status_is_told_only_to_those_who_wait() {
 fn deleted_object_is_drift_whether_seen_or_missing_from_a_list() {
     let (ledger, notices) = ledger();
     ledger.settle(&owner("app"), &id(), Some(1), &object("5", "a", Value::Null));
-    ledger.lost(&id(), None);
+    lose(&ledger, &id(), None);
     assert_eq!(ledger.assessment(&owner("app"), &id()), Some(Assessment::not_found()));
     ledger.settle(&owner("app"), &id(), Some(1), &object("8", "a", Value::Null));
-    ledger.listed(&kind(), Depth::Whole, &HashSet::new(), Instant::now());
+    list(&ledger, &kind(), Depth::Whole, &HashSet::new(), Instant::now());
     assert_eq!(notices.lock().len(), 2);
     ledger.settle(&owner("app"), &id(), Some(1), &object("9", "a", Value::Null));
-    ledger.listed(&kind(), Depth::Whole, &HashSet::from([id()]), Instant::now());
+    list(&ledger, &kind(), Depth::Whole, &HashSet::from([id()]), Instant::now());
     assert_eq!(notices.lock().len(), 2);
 }
 
@@ -194,7 +248,7 @@ fn released_object_tells_nobody() {
     let judged = Precise { uid: "u".to_owned(), version: "5".to_owned() };
     assert_eq!(ledger.prunable(&owner("app"), &id()), Some(judged));
     ledger.release(&owner("app"), &id());
-    ledger.lost(&id(), None);
+    lose(&ledger, &id(), None);
     assert!(notices.lock().is_empty());
     assert_eq!(ledger.prunable(&owner("app"), &id()), None);
 }
@@ -224,7 +278,7 @@ fn forgotten_owner_keeps_nothing() {
 #[test]
 fn progress_is_not_told_from_metadata() {
     let (ledger, _) = ledger();
-    ledger.listed(&kind(), Depth::Metadata, &HashSet::new(), Instant::now());
+    list(&ledger, &kind(), Depth::Metadata, &HashSet::new(), Instant::now());
     ledger.settle(&owner("app"), &id(), Some(1), &object("5", "a", json!({"observedGeneration": 0})));
     assert_eq!(ledger.assessment(&owner("app"), &id()), None);
     let failed =
@@ -247,7 +301,7 @@ fn jobs_that_end_by_themselves_are_no_drift(
 ) {
     let (ledger, notices) = ledger();
     let kind = GroupKind { group: id.group.clone(), kind: id.kind.clone() };
-    ledger.listed(&kind, Depth::Whole, &HashSet::new(), Instant::now());
+    list(&ledger, &kind, Depth::Whole, &HashSet::new(), Instant::now());
     let mut job = object("5", "a", Value::Null);
     job.data["spec"] = spec;
     ledger.settle(&owner("app"), &id, Some(1), &job);
@@ -255,7 +309,7 @@ fn jobs_that_end_by_themselves_are_no_drift(
     going.metadata.deletion_timestamp = serde_json::from_value(json!("2026-01-01T00:00:00Z")).unwrap();
     ledger.saw(&id, &going.metadata, Some(&going));
     assert_eq!(notices.lock().len(), expected);
-    ledger.lost(&id, None);
+    lose(&ledger, &id, None);
     assert_eq!(notices.lock().len(), 2 * expected);
     let entry = Entry { id: id.clone(), version: "v1".into() };
     assert!(!ledger.proves(&owner("app"), &[entry]), "the next run makes it");
@@ -305,7 +359,7 @@ fn object_about_which_something_is_to_be_done_is_seen_and_not_proved() {
 fn deletion_that_comes_before_the_answer_is_kept(#[case] deleted: &str, #[case] is_drift: bool) {
     let (ledger, notices) = ledger();
     ledger.open(&owner("app"), &id());
-    ledger.lost(&id(), Some(&object(deleted, "a", Value::Null).metadata));
+    lose(&ledger, &id(), Some(&object(deleted, "a", Value::Null).metadata));
     ledger.settle(&owner("app"), &id(), Some(1), &object("5", "a", Value::Null));
     assert_eq!(ledger.proves(&owner("app"), &entries()), !is_drift);
     assert_eq!(notices.lock().contains(&("app".to_owned(), Notice::Drift)), is_drift);

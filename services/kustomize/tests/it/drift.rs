@@ -149,6 +149,49 @@ async fn a_restart_by_kubectl_is_put_back_by_the_next_run_and_not_at_once() {
     assert_eq!(live.data.pointer(annotations), None);
 }
 
+/// KS-TST-5: people keep an object by its label. Put back at once, the label would keep nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_object_that_has_lost_its_owner_by_hand_is_put_back_by_the_next_run_or_kept() {
+    let world = World::new().await;
+    let kept = [("given.yaml", &*cm("given", "1")), ("freed.yaml", &*cm("freed", "1"))];
+    world.source("src", 1, &kept).await;
+    world.source("other", 1, &[("a.yaml", &cm("a", "1"))]).await;
+    world.kustomization("app", json!({})).await;
+    world.kustomization("other", json!({"sourceRef": {"kind": "GitRepository", "name": "other"}})).await;
+    world.ready("app").await;
+    world.ready("other").await;
+    let configs = world.api("v1", "ConfigMap").await;
+    let label = "kustomize.toolkit.fluxcd.io/name";
+    let label_of = async |name: &str| configs.get(name).await.unwrap().metadata.labels.unwrap().remove(label);
+    let disown = async || {
+        for (name, owner) in [("given", json!("somebody")), ("freed", json!(null))] {
+            let labelled = Patch::Merge(json!({"metadata": {"labels": {label: owner}}}));
+            configs.patch(name, &PatchParams::apply("kubectl-label"), &labelled).await.unwrap();
+        }
+        // A later change of another object is corrected, so that the earlier ones have been seen too.
+        let edit = Patch::Merge(json!({"data": {"k": "hand"}}));
+        configs.patch("a", &PatchParams::apply("hand"), &edit).await.unwrap();
+        weir_testkit::wait_for(&configs, "a", "the edit is reverted", PATIENCE, |found| {
+            found.is_some_and(|found| found.data["data"] == json!({"k": "1"}))
+        })
+        .await
+        .unwrap();
+        assert_eq!((label_of("given").await.as_deref(), label_of("freed").await), (Some("somebody"), None));
+    };
+    disown().await;
+    world.requested("app").await;
+    assert_eq!(
+        (label_of("given").await.as_deref(), label_of("freed").await.as_deref()),
+        (Some("app"), Some("app"))
+    );
+
+    disown().await;
+    let api = world.kustomizations().await;
+    api.delete("app", &DeleteParams::default()).await.unwrap();
+    weir_testkit::wait_gone(&api, "app", PATIENCE).await.unwrap();
+    assert!(world.config_map("given").await.is_some() && world.config_map("freed").await.is_some());
+}
+
 const SHORT_JOB: &str = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: once}\nspec:\n  ttlSecondsAfterFinished: 60\n  \
                          template: {spec: {restartPolicy: Never, containers: [{name: c, image: x}]}}\n";
 
