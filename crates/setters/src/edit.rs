@@ -19,6 +19,9 @@ pub enum SetterError {
     /// The file has more than [`crate::MAX_DOCUMENTS`] documents.
     #[error("file has more than {} documents", crate::MAX_DOCUMENTS)]
     TooManyDocuments,
+    /// The file has more than [`crate::MAX_NODES`] values and comments.
+    #[error("file has more than {} values and comments", crate::MAX_NODES)]
+    TooManyNodes,
     /// The file is no valid YAML, a Helm template for instance.
     #[error("{message}")]
     Yaml {
@@ -59,10 +62,10 @@ pub fn edit(text: &str, setters: &Setters) -> Result<Option<Edited>, SetterError
         .collect();
     let Some((first, _)) = writes.first() else { return Ok(None) };
     let edited = splice::splice(text, &writes);
-    let mut expected = before.shapes.clone();
+    let mut expected = before.shapes;
     for (target, value) in &writes {
-        if let Some(Shape::Scalar { value: old, .. }) = expected.get_mut(target.event) {
-            (*value).clone_into(old);
+        if let Some(shape) = expected.get_mut(target.event) {
+            *shape = Shape::scalar(value, target.anchor);
         }
     }
     if scan::scan(&edited).map(|after| after.shapes) != Ok(expected) {

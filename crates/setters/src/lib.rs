@@ -22,6 +22,6 @@ mod update;
 pub use edit::{Edited, SetterError, edit};
 pub use file::is_candidate;
 pub use marker::SCREEN;
-pub use scan::{MAX_DOCUMENTS, MAX_FILE_SIZE, MAX_NESTING};
+pub use scan::{MAX_DOCUMENTS, MAX_FILE_SIZE, MAX_NESTING, MAX_NODES};
 pub use setter::{Image, PolicyName, Setters};
 pub use update::{Change, Entry, ObjectId, Update};

@@ -5,6 +5,7 @@ mod mend;
 mod place;
 
 use std::borrow::Cow;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 
 use granit_parser::{Event, Options, Parser, ScalarStyle, ScanError, options};
@@ -22,6 +23,10 @@ pub const MAX_NESTING: usize = 100;
 /// Most documents in one file (DEP-YAML-4).
 pub const MAX_DOCUMENTS: usize = 50_000;
 
+/// Most scalars, collections and comments in one file, which bounds the memory for them (SEC-7); a manifest of the largest size has ten
+/// bytes for each.
+pub const MAX_NODES: usize = 1_000_000;
+
 /// Longest run of comment lines the parser may buffer before an entry; its default of 96 is an error on
 /// commented-out manifests.
 const MAX_COMMENT_RUN: usize = 65_536;
@@ -35,12 +40,13 @@ pub(crate) struct Target {
     /// Bytes of the token: quotes included; the body only, for blocks.
     pub(crate) span: Range<usize>,
     pub(crate) style: ScalarStyle,
-    /// Bytes of an explicit tag that is not `!!str`, to be removed.
-    pub(crate) foreign_tag: Option<Range<usize>>,
+    /// Start of an explicit tag that is not `!!str`, to be removed.
+    pub(crate) foreign_tag: Option<usize>,
     /// True when the tag says that any plain text is a string.
     pub(crate) is_tagged_string: bool,
     /// The index of its event, to find it again in the edited text.
     pub(crate) event: usize,
+    pub(crate) anchor: usize,
     pub(crate) value: String,
     pub(crate) setter: String,
     pub(crate) object: ObjectId,
@@ -61,21 +67,28 @@ pub(super) struct Comment {
     text: String,
 }
 
-/// One event without its place; the edited text must yield the same but for the marked values.
+/// A hash of one event without its place; the edited text must yield the same but for the marked values.
 ///
-/// Tags are left out: a foreign tag on a marked scalar goes away with its old value.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Shape {
-    Scalar { value: String, anchor: usize },
-    Other(String),
-}
+/// Tags of scalars are left out: a foreign tag on a marked scalar goes away with its old value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Shape(u64);
 
 impl Shape {
     fn of(event: &Event<'_>) -> Self {
         match event {
-            Event::Scalar(value, _, anchor, _) => Self::Scalar { value: value.to_string(), anchor: *anchor },
-            other => Self::Other(format!("{other:?}")),
+            Event::Scalar(value, _, anchor, _) => Self::scalar(value, *anchor),
+            other => Self::hash(format!("{other:?}")),
         }
+    }
+
+    pub(crate) fn scalar(value: &str, anchor: usize) -> Self {
+        Self::hash((value, anchor))
+    }
+
+    fn hash(content: impl Hash) -> Self {
+        let mut hasher = DefaultHasher::new();
+        content.hash(&mut hasher);
+        Self(hasher.finish())
     }
 }
 
@@ -145,6 +158,8 @@ fn parser_options() -> Options {
 struct Reader {
     walk: Walk,
     documents: usize,
+    /// The last scalar, whose anchor may be still to come.
+    last: Option<Candidate>,
     candidates: Vec<Candidate>,
     comments: Vec<Comment>,
     shapes: Vec<Shape>,
@@ -158,6 +173,9 @@ impl Reader {
         bytes: Range<usize>,
         tag_start: Option<usize>,
     ) -> Result<(), SetterError> {
+        if self.shapes.len() + self.comments.len() >= MAX_NODES {
+            return Err(SetterError::TooManyNodes);
+        }
         // Comments may be reported before or after the scalar they stand beside, so they take no part in shapes.
         if let Event::Comment(comment, _) = event {
             self.comments.push(Comment { span: bytes, text: comment.to_string() });
@@ -170,42 +188,46 @@ impl Reader {
             }
         }
         if let Event::Anchor(..) = event
-            && let Some(last) =
-                self.candidates.last_mut().filter(|last| last.target.event + 1 == self.shapes.len())
+            && let Some(last) = self.last.as_mut().filter(|last| last.target.event + 1 == self.shapes.len())
         {
             last.start = last.start.min(bytes.start);
         }
         let position = self.walk.step(event);
-        if let (Some(position), &Event::Scalar(ref value, style, _, ref tag)) = (position, event) {
-            let foreign = tag.as_ref().filter(|tag| !tag.is_yaml_core_schema_tag("str"));
-            let tag_bytes = tag_start.map(|start| start..end_of_word(text, start));
-            self.candidates.push(Candidate {
+        if let (Some(position), &Event::Scalar(ref value, style, anchor, ref tag)) = (position, event) {
+            let is_foreign = tag.as_ref().is_some_and(|tag| !tag.is_yaml_core_schema_tag("str"));
+            let candidate = Candidate {
                 start: tag_start.map_or(bytes.start, |start| start.min(bytes.start)),
                 is_item: position.is_item,
                 object: position.object,
                 target: Target {
                     span: bytes,
                     style,
-                    foreign_tag: foreign.and(tag_bytes),
-                    is_tagged_string: tag.is_some() && foreign.is_none(),
+                    foreign_tag: tag_start.filter(|_| is_foreign),
+                    is_tagged_string: tag.is_some() && !is_foreign,
                     event: self.shapes.len(),
+                    anchor,
                     value: value.to_string(),
                     setter: String::new(),
                     object: ObjectId::default(),
                 },
-            });
+            };
+            let before = self.last.replace(candidate);
+            self.keep(text, before);
         }
         self.shapes.push(Shape::of(event));
         Ok(())
     }
 
+    /// Keeps a scalar that a comment stands beside; most have none.
+    fn keep(&mut self, text: &str, candidate: Option<Candidate>) {
+        self.candidates.extend(candidate.filter(|candidate| place::may_be_marked(text, candidate)));
+    }
+
     /// Joins scalars and comments, now that both are known.
-    fn finish(self, text: &str) -> Scan {
-        let comments: place::Comments<'_> = self
-            .comments
-            .iter()
-            .map(|comment| (place::line_start(text, comment.span.start), comment))
-            .collect();
+    fn finish(mut self, text: &str) -> Scan {
+        let last = self.last.take();
+        self.keep(text, last);
+        let comments = place::Comments::of(text, &self.comments);
         let identities = self.walk.finish();
         let mark = |candidate: Candidate| {
             let comment = place::comment_of(text, &comments, &candidate)?;
@@ -216,9 +238,4 @@ impl Reader {
         let targets = self.candidates.into_iter().filter_map(mark).collect();
         Scan { targets, shapes: self.shapes }
     }
-}
-
-fn end_of_word(text: &str, start: usize) -> usize {
-    let rest = text.get(start..).unwrap_or_default();
-    start + rest.find([' ', '\t', '\r', '\n']).unwrap_or(rest.len())
 }

@@ -30,10 +30,10 @@ pub(super) fn splice(text: &str, writes: &[(&Target, &str)]) -> String {
 
 fn patches(text: &str, target: &Target, value: &str) -> Vec<Patch> {
     let mut patches = Vec::new();
-    if let Some(tag) = &target.foreign_tag {
-        let blanks = text.get(tag.end..).unwrap_or_default();
-        let blanks = blanks.len() - blanks.trim_start_matches([' ', '\t']).len();
-        patches.push((tag.start..tag.end + blanks, String::new()));
+    if let Some(start) = target.foreign_tag {
+        let rest = text.get(start..).unwrap_or_default();
+        let value = rest.trim_start_matches(|character| !is_blank(character)).trim_start_matches([' ', '\t']);
+        patches.push((start..text.len() - value.len(), String::new()));
     }
     match target.style {
         style if is_block(style) => patches.extend(block(text, target, value)),
@@ -44,6 +44,10 @@ fn patches(text: &str, target: &Target, value: &str) -> Vec<Patch> {
         _ => patches.push((target.span.clone(), plain(value, target.is_tagged_string))),
     }
     patches
+}
+
+fn is_blank(character: char) -> bool {
+    matches!(character, ' ' | '\t' | '\r' | '\n')
 }
 
 /// A plain token, quoted if a parser could read it as anything but a string.

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use rstest::rstest;
 
 use super::{SetterError, edit};
-use crate::{Image, ObjectId, PolicyName, Setters};
+use crate::{Image, MAX_NODES, ObjectId, PolicyName, Setters};
 
 fn setters() -> Setters {
     let digest = format!("sha256:{}", "d".repeat(64));
@@ -152,6 +152,30 @@ fn what_go_yaml_does_not_read_is_a_problem(#[case] text: &str) {
 fn deep_nesting_is_a_problem() {
     let deep = format!("a: {}{}\nb: o {}\n", "[".repeat(200), "]".repeat(200), expand("⟨app⟩"));
     assert!(matches!(edit(&deep, &setters()), Err(SetterError::Yaml { .. })));
+}
+
+/// A line with very many values, of which a comment marks the last one, takes time by its length.
+#[rstest]
+#[case::values("[\"\",", "\"x\",", "\"old\"] # note\n")]
+#[case::behind_blanks(&format!("{}[", " ".repeat(1 << 20)), "1,", "1] # note\n")]
+#[case::tags("[", "!a 1,", "1] # note\n")]
+#[case::below_a_long_key(&format!("? {}\n: [", "x".repeat(1 << 20)), "1,", "1] # note\n")]
+fn a_line_takes_time_by_its_length(#[case] start: &str, #[case] value: &str, #[case] end: &str) {
+    let text = format!("{start}{}{end}", value.repeat(400_000));
+    let marked = format!("---\n{text}---\nimage: old:1 {}\n", expand("⟨app⟩"));
+    let started = std::time::Instant::now();
+    let edited = edit(&marked, &setters()).unwrap().unwrap();
+    assert!(edited.text.contains("ghcr.io/o/app:2.0.0"));
+    assert!(started.elapsed().as_secs() < 60, "{:?}", started.elapsed());
+}
+
+/// SEC-7.
+#[rstest]
+#[case::values(format!("[{}1]\n", "1,".repeat(MAX_NODES)))]
+#[case::comments("a: 1\n#\n".repeat(MAX_NODES / 2))]
+fn too_many_values_and_comments_are_a_problem(#[case] text: String) {
+    let text = format!("{text}---\na: o {}\n", expand("⟨app⟩"));
+    assert_eq!(edit(&text, &setters()), Err(SetterError::TooManyNodes));
 }
 
 fn identities(text: &str) -> Vec<ObjectId> {

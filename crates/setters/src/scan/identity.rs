@@ -37,6 +37,13 @@ enum Frame {
     Sequence { index: usize },
 }
 
+impl Frame {
+    /// Returns true in the value of this key.
+    fn is_at(&self, name: &str) -> bool {
+        matches!(self, Self::Mapping { key: Some(key) } if key == name)
+    }
+}
+
 /// Longest text of an anchor that is kept: parts of an identity are no longer.
 const MAX_KEPT: usize = 253;
 
@@ -117,20 +124,15 @@ impl Walk {
     /// Records a scalar that is part of an object's identity.
     fn note(&mut self, value: &str) {
         let (object, inside) = self.object();
-        let key_of = |frame: &Frame| match frame {
-            Frame::Mapping { key } => key.clone(),
-            Frame::Sequence { .. } => None,
+        let part: fn(&mut ObjectId) -> &mut String = match inside {
+            [field] if field.is_at("apiVersion") => |id| &mut id.api_version,
+            [field] if field.is_at("kind") => |id| &mut id.kind,
+            [metadata, field] if metadata.is_at("metadata") && field.is_at("name") => |id| &mut id.name,
+            [metadata, field] if metadata.is_at("metadata") && field.is_at("namespace") => {
+                |id| &mut id.namespace
+            }
+            _ => return,
         };
-        let path: Option<Vec<String>> = inside.iter().map(key_of).collect();
-        let path = path.unwrap_or_default();
-        let part: fn(&mut ObjectId) -> &mut String =
-            match path.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-                ["apiVersion"] => |id| &mut id.api_version,
-                ["kind"] => |id| &mut id.kind,
-                ["metadata", "name"] => |id| &mut id.name,
-                ["metadata", "namespace"] => |id| &mut id.namespace,
-                _ => return,
-            };
         value.clone_into(part(self.identities.entry(object).or_default()));
     }
 
