@@ -5,8 +5,8 @@ use weir_yaml::{Limits, Node, Source, Tag, parse_first_document, write_json_pret
 use crate::Error;
 use crate::path::{self, Creating, Part};
 
-/// Follows `path` into text, changes what it leads to and writes the text again. `false` when the path does not
-/// lead into text that can be read; then nothing has changed.
+/// Follows `path` into text, changes what it leads to and writes the text again: of the elements that `[key=value]`
+/// matches, the first one's. `false` when the path does not lead into text that can be read; then nothing has changed.
 pub(super) fn set(
     document: &mut Node,
     path: &[Part],
@@ -16,13 +16,10 @@ pub(super) fn set(
     let Some((text, rest)) = find_text(document, path) else { return false };
     let Some(written) = changed(&text, rest, creating, put) else { return false };
     let above = path.get(..path.len() - rest.len()).unwrap_or_default();
-    let write = path::visit(document, &exact(above), Creating::No, &mut |node| {
-        if let Node::Scalar(scalar) = node {
-            scalar.text = written.as_str().into();
-        }
-        Ok(())
-    });
-    write.is_ok_and(|count| count > 0)
+    // The text is there, so that nothing is made.
+    let Ok(Some(Node::Scalar(scalar))) = path::find_or_make(document, above) else { return false };
+    scalar.text = written.as_str().into();
+    true
 }
 
 /// The first scalar on the way, if the path goes on behind it.
@@ -34,19 +31,6 @@ fn find_text<'p>(document: &Node, path: &'p [Part]) -> Option<(String, &'p [Part
         }
     }
     None
-}
-
-/// Expressions match exactly when they lead to the text, as the reference looks it up.
-fn exact(path: &[Part]) -> Vec<Part> {
-    let one = |part: &Part| match part {
-        Part::Match { field, value, .. } => Part::Match {
-            field: field.clone(),
-            value: value.clone(),
-            pattern: regex::Regex::new(&format!("^[\"']?{}[\"']?$", regex::escape(value))).ok(),
-        },
-        other => other.clone(),
-    };
-    path.iter().map(one).collect()
 }
 
 fn changed(

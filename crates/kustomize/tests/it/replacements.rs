@@ -39,6 +39,28 @@ fn regression_4_values_that_do_not_fit_are_lost_in_nulls_and_texts(
     assert_eq!(replaced(path, "new", "create: true", fields).unwrap(), wanted);
 }
 
+/// KZ-1111: text is looked up as a source is, so that only the first element counts.
+#[rstest]
+#[case::first(
+    "spec.[k=a].t.x",
+    "spec: [{k: a, t: 'x: 1'}, {k: a, t: 'x: 2, y: 3'}]",
+    "spec:\n- k: a\n  t: 'x: !!int new'\n- k: a\n  t: 'x: 2, y: 3'\n"
+)]
+#[case::json(
+    "spec.[k=a].t.x",
+    "spec: [{k: b, t: ''}, {k: a, t: '{\"x\":\"1\"}'}, {k: a, t: '{\"x\":\"2\"}'}]",
+    "spec:\n- k: b\n  t: \"\"\n- k: a\n  t: '{\"x\":\"new\"}'\n- k: a\n  t: '{\"x\":\"2\"}'\n"
+)]
+#[case::last("spec.-.x", "spec: ['x: a', 'x: b']", "spec:\n- 'x: a'\n- 'x: new'\n")]
+#[case::last_of_maps("spec.-.t.x", "spec: [{t: 'x: a'}, {t: 'x: b'}]", "spec:\n- t: 'x: a'\n- t: 'x: new'\n")]
+fn text_is_changed_in_the_element_that_it_was_read_from(
+    #[case] path: &str,
+    #[case] fields: &str,
+    #[case] wanted: &str,
+) {
+    assert_eq!(replaced(path, "new", "", fields).unwrap(), wanted);
+}
+
 #[rstest]
 #[case("spec.x", "spec:")]
 #[case("spec.x", "spec: \"\"")]
