@@ -10,13 +10,22 @@ use crate::{Error, ReadSet, Remote, Resource, SecretPart, Stop};
 /// The final order of resources (KZ-102).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Reorder {
+    /// Nobody is there who could give one, as in Flux: as they were loaded.
+    #[default]
+    Unset,
     /// Not given: the legacy order.
     Unspecified,
     /// Kinds that others depend on first.
     Legacy,
     /// As they were loaded.
-    #[default]
     None,
+}
+
+impl Reorder {
+    /// Returns true when somebody asked for this order.
+    pub(crate) fn is_asked_for(self) -> bool {
+        matches!(self, Self::Legacy | Self::None)
+    }
 }
 
 /// From where files may be read (KZ-302, KZ-303).
@@ -60,7 +69,7 @@ impl Options {
     /// Returns the options of Flux's builds (KZ-103).
     pub fn gitops() -> Self {
         Self {
-            reorder: Reorder::None,
+            reorder: Reorder::Unset,
             load_restriction: LoadRestriction::None,
             managed_by_label: false,
             custom_schema: CustomSchema::Extends,
@@ -151,7 +160,7 @@ impl fmt::Display for Warning {
             }
             Self::SortedTwice => f.write_str(
                 "Warning: Sorting order is set both in 'kustomization.yaml' ('sortOptions') and in a CLI flag \
-                 ('--reorder'). Using the kustomization file over the CLI flag value.",
+                 ('--reorder'). Using the kustomization file over the CLI flag.",
             ),
         }
     }

@@ -11,7 +11,7 @@ use crate::loader::Loader;
 use crate::remote::without_secrets;
 use crate::resource::Resource;
 use crate::target::Target;
-use crate::{Error, Options, Output, Reorder, Warning, finish, hash, order, reference, vars};
+use crate::{Error, Options, Output, Warning, finish, hash, order, reference, vars};
 
 /// Builds the kustomization in `directory`.
 ///
@@ -92,7 +92,7 @@ impl Build<'_> {
         // Replacements may have given two resources one id.
         accumulated.resources.check_unique(schema)?;
         let mut resources = accumulated.resources.into_resources();
-        if kustomization.sort_options.is_some() && self.options.reorder == Reorder::Legacy {
+        if kustomization.sort_options.is_some() && self.options.reorder.is_asked_for() {
             self.warn(Warning::SortedTwice);
         }
         order::sort(&mut resources, kustomization.sort_options.as_ref(), self.options.reorder)?;

@@ -1,8 +1,8 @@
 //! Builds of a document that the caller has made or changed, and what is asked of the result.
 
 use weir_kustomize::{
-    Kustomization, MemoryFs, Options, Patch, RelPath, Selector, UnknownFields, Warning, build_kustomization,
-    validate_manifest,
+    Kustomization, MemoryFs, Options, Patch, RelPath, Reorder, Selector, UnknownFields, Warning, build,
+    build_kustomization, validate_manifest,
 };
 
 use crate::{built, config_map};
@@ -66,6 +66,25 @@ fn deprecated_fields_are_told() {
             .to_string()
             .starts_with("# Warning: 'commonLabels' is deprecated. Please use 'labels' instead.")
     );
+}
+
+/// KZ-1301: as the reference, for any order that somebody asks for.
+#[test]
+fn an_order_that_the_root_overrules_is_told() {
+    let map = config_map("c");
+    let files =
+        [("kustomization.yaml", "sortOptions: {order: fifo}\nresources: [c.yaml]\n"), ("c.yaml", &map)];
+    let fs = MemoryFs::from_files(files).unwrap();
+    for (reorder, is_told) in [
+        (Reorder::Unset, false),
+        (Reorder::Unspecified, false),
+        (Reorder::Legacy, true),
+        (Reorder::None, true),
+    ] {
+        let options = Options { reorder, ..Options::cli() };
+        let warnings = build(&fs, &RelPath::root(), &options).unwrap().warnings;
+        assert_eq!(warnings.contains(&Warning::SortedTwice), is_told, "{reorder:?}");
+    }
 }
 
 #[test]
