@@ -84,7 +84,7 @@ pub use proxy::{Proxied, Proxy};
 pub use registry::{Artifact, Registry};
 pub use server::Server;
 pub use sigstore::{CosignAlgorithm, CosignKey, CosignSignature, Sigstore};
-pub use skip::{found_or_skipped, named_program};
+pub use skip::{found_or_skipped, named_program, skipped};
 pub use small_disk::SmallDisk;
 pub use tls::Identity;
 pub use tls_front::TlsFront;

@@ -45,9 +45,9 @@ pub fn named_program(variable: &str, what: &str) -> Result<Option<PathBuf>, Erro
     path.canonicalize().map(Some).map_err(named)
 }
 
-/// Says that this test is left out, and why. Written past the test harness, which keeps to itself what tests print that
-/// pass.
-pub(crate) fn skipped(why: &str) {
+/// Says that this test is left out, and why, whatever `WEIR_TESTS_MUST_NOT_SKIP` says. Written past the test harness, which keeps to
+/// itself what tests print that pass.
+pub fn skipped(why: &str) {
     // Cargo names the package, and the harness names a test's thread after the test.
     let package = std::env::var("CARGO_PKG_NAME").unwrap_or_default();
     let thread = std::thread::current();
