@@ -5,7 +5,7 @@ mod unlogged;
 use std::collections::BTreeMap;
 
 use rstest::rstest;
-use serde_json::{Value, json};
+use serde_json::json;
 use weir_testkit::{CosignAlgorithm, CosignKey, CosignSignature, Sigstore};
 use weir_verify::cosign::{
     CosignError, Identity, Keyless, PublicKeys, Signature, SimpleSigning, Trust, TrustError,
@@ -69,7 +69,8 @@ fn a_signature_over_another_digest_proves_nothing() {
     );
     let mut moved = key.sign(OTHER).unwrap();
     moved.payload = key.sign(DIGEST).unwrap().payload;
-    verify(&trust, &simple(moved)).unwrap_err();
+    let moved = refusal(&trust, &simple(moved));
+    assert!(moved.starts_with("invalid signature"), "{moved}");
 }
 
 #[test]
@@ -133,23 +134,34 @@ fn identities(#[case] subject: &str, #[case] wanted: &[(&str, &str)], #[case] is
     }
 }
 
+/// Returns the reason for which one signature is refused.
+fn refusal(trust: &Trust, signature: &Signature) -> String {
+    match verify(trust, signature) {
+        Err(CosignError::NoMatch { causes }) => causes.join("\n"),
+        other => panic!("{other:?}"),
+    }
+}
+
 #[test]
 fn another_instance_an_expired_certificate_and_another_digest_are_refused() {
     let (ours, theirs) = (Sigstore::create().unwrap(), Sigstore::create().unwrap());
     let expired = Sigstore::create_expired().unwrap();
-    for signature in both_keyless(&theirs, DIGEST, DEV) {
-        verify(&keyless(&ours, &[]), &signature).unwrap_err();
-    }
-    for signature in both_keyless(&expired, DIGEST, DEV) {
-        let error = verify(&keyless(&expired, &[]), &signature).unwrap_err().to_string();
-        assert!(error.contains("certificate"), "{error}");
-    }
-    for signature in both_keyless(&ours, OTHER, DEV) {
-        verify(&keyless(&ours, &[]), &signature).unwrap_err();
-    }
     let public = Trust::Keyless(Box::new(Keyless::new(None, &[]).unwrap()));
-    for signature in both_keyless(&ours, DIGEST, DEV) {
-        verify(&public, &signature).unwrap_err();
+    let other_digest = [
+        format!("signature is for '{OTHER}', not for '{DIGEST}'"),
+        "artifact hash does not match".to_owned(),
+    ];
+    let no_key = ["No log key valid", "No log key valid"].map(str::to_owned);
+    for (trust, signatures, reasons) in [
+        (keyless(&ours, &[]), both_keyless(&theirs, DIGEST, DEV), no_key.clone()),
+        (keyless(&expired, &[]), both_keyless(&expired, DIGEST, DEV), ["CertExpired"; 2].map(str::to_owned)),
+        (keyless(&ours, &[]), both_keyless(&ours, OTHER, DEV), other_digest),
+        (public, both_keyless(&ours, DIGEST, DEV), no_key),
+    ] {
+        for (signature, reason) in signatures.iter().zip(reasons) {
+            let refusal = refusal(&trust, signature);
+            assert!(refusal.contains(&reason), "{refusal}");
+        }
     }
 }
 
@@ -158,31 +170,33 @@ fn what_a_log_or_a_certificate_log_did_not_see_is_refused() {
     let sigstore = Sigstore::create().unwrap();
     let trust = keyless(&sigstore, &[]);
     let good = sigstore.bundle(DIGEST, DEV, ISSUER).unwrap();
-    let broken = |pointer: &str, value: Value| {
-        let mut bundle = good.clone();
-        *bundle.pointer_mut(pointer).unwrap() = value;
-        Signature::Bundle(bundle.to_string().into_bytes())
-    };
     let entry = "/verificationMaterial/tlogEntries/0";
-    let time = "1".to_owned();
-    for signature in [
-        broken("/verificationMaterial/tlogEntries", json!([])),
-        broken(&format!("{entry}/integratedTime"), json!(time)),
-        broken(
+    for (pointer, value, reason) in [
+        ("/verificationMaterial/tlogEntries", json!([]), "bundle must have an inclusion proof"),
+        (&format!("{entry}/integratedTime"), json!("1"), "No log key valid at integrated time 1970-01-01"),
+        (
             &format!("{entry}/inclusionProof/rootHash"),
             json!("AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="),
+            "root hash does not match checkpoint",
         ),
-        broken(&format!("{entry}/canonicalizedBody"), json!("e30=")),
+        (&format!("{entry}/canonicalizedBody"), json!("e30="), "SET verification failed"),
     ] {
-        verify(&trust, &signature).unwrap_err();
+        let mut bundle = good.clone();
+        *bundle.pointer_mut(pointer).unwrap() = value;
+        let refusal = refusal(&trust, &Signature::Bundle(bundle.to_string().into_bytes()));
+        assert!(refusal.contains(reason), "{pointer}: {refusal}");
     }
     let mut unseen = sigstore.sign(DIGEST, DEV, ISSUER).unwrap();
     unseen.annotations.remove("dev.sigstore.cosign/bundle");
-    verify(&trust, &simple(unseen)).unwrap_err();
+    let unseen = refusal(&trust, &simple(unseen));
+    assert!(unseen.contains("must have an inclusion promise"), "{unseen}");
     let mut root = sigstore.trusted_root();
     root["ctlogs"] = json!([]);
     let no_ct = Keyless::new(Some(root.to_string().as_bytes()), &[]).unwrap();
-    verify(&Trust::Keyless(Box::new(no_ct)), &Signature::Bundle(good.to_string().into_bytes())).unwrap_err();
+    let good = Signature::Bundle(good.to_string().into_bytes());
+    let no_ct = refusal(&Trust::Keyless(Box::new(no_ct)), &good);
+    assert!(no_ct.contains("no CT log keys in trusted root"), "{no_ct}");
+    verify(&trust, &good).unwrap();
 }
 
 #[test]
@@ -194,7 +208,8 @@ fn a_log_entry_of_another_signature_is_refused() {
     let mut mixed = one.annotations.clone();
     let key = "dev.sigstore.cosign/bundle".to_owned();
     mixed.insert(key.clone(), other.annotations[&key].clone());
-    verify(&trust, &simple(CosignSignature { payload: one.payload, annotations: mixed })).unwrap_err();
+    let mixed = refusal(&trust, &simple(CosignSignature { payload: one.payload, annotations: mixed }));
+    assert!(mixed.contains("artifact hash mismatch"), "{mixed}");
 }
 
 #[rstest]
