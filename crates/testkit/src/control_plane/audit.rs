@@ -99,18 +99,34 @@ impl Reference {
     }
 }
 
-/// The lines of an audit log. The last one may be half written, and is left out then.
-fn lines(path: &Path) -> Result<impl Iterator<Item = Line>, Error> {
-    let file = std::fs::File::open(path).map_err(Error::file(path))?;
-    let lines = BufReader::new(file).lines().map_while(Result::ok);
-    Ok(lines.filter_map(|line| serde_json::from_str(&line).ok()))
+/// The counted lines of an audit log. The last one may be half written, and is left out then; any other that is not understood is
+/// an error: what is not counted was never asked, for the tests.
+fn counted(path: &Path) -> Result<impl Iterator<Item = Result<Line, Error>>, Error> {
+    let mut log = BufReader::new(std::fs::File::open(path).map_err(Error::file(path))?);
+    let lines =
+        std::iter::from_fn(move || {
+            let mut line = Vec::new();
+            match log.read_until(b'\n', &mut line) {
+                Err(error) => Some(Err(Error::file(path)(error))),
+                Ok(_) if line.ends_with(b"\n") => Some(serde_json::from_slice(&line).map_err(|source| {
+                    Error::NotJson { what: format!("a line of {}", path.display()), source }
+                })),
+                Ok(_) => None,
+            }
+        });
+    Ok(lines.filter(|line: &Result<Line, Error>| line.as_ref().map_or(true, Line::is_counted)))
 }
 
 impl AuditedRequest {
     /// All requests of an audit log, each distinct one once.
     pub(super) fn read(path: &Path) -> Result<BTreeSet<Self>, Error> {
-        let counted = lines(path)?.filter(Line::is_counted);
-        Ok(counted.flat_map(|line| [line.reviewed(), Some(line.asked())]).flatten().collect())
+        let mut requests = BTreeSet::new();
+        for line in counted(path)? {
+            let line = line?;
+            requests.extend(line.reviewed());
+            requests.insert(line.asked());
+        }
+        Ok(requests)
     }
 }
 
@@ -163,7 +179,9 @@ impl Line {
 impl AuditCounts {
     pub(super) fn read(path: &Path) -> Result<Self, Error> {
         let mut counts = Self::default();
-        lines(path)?.filter(Line::is_counted).for_each(|line| counts.add(line));
+        for line in counted(path)? {
+            counts.add(line?);
+        }
         Ok(counts)
     }
 
@@ -196,5 +214,29 @@ impl AuditCounts {
     /// All counts, in the order of their keys.
     pub fn iter(&self) -> impl Iterator<Item = (&AuditKey, u64)> {
         self.0.iter().map(|(key, count)| (key, *count))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Folder;
+
+    const ASKED: &str = r#"{"stage":"ResponseComplete","verb":"get","user":{"username":"weir"},"objectRef":{"resource":"pods"}}"#;
+
+    fn read(log: &str) -> Result<u64, Error> {
+        let folder = Folder::new("audit").unwrap();
+        let path = folder.write("audit.log", log).unwrap();
+        AuditCounts::read(&path)
+            .map(|counts| counts.total(|key| key.user == "weir" && key.resource == "pods"))
+    }
+
+    #[test]
+    fn a_line_that_is_being_written_is_left_out_and_any_other_that_is_not_understood_is_an_error() {
+        assert_eq!(read(&format!("{ASKED}\n{ASKED}\n{{\"sta")).unwrap(), 2);
+        for foreign in ["", "no JSON", "{}"] {
+            let error = read(&format!("{ASKED}\n{foreign}\n{ASKED}\n")).unwrap_err();
+            assert!(matches!(error, Error::NotJson { .. }), "{error}");
+        }
     }
 }
