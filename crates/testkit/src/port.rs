@@ -1,6 +1,7 @@
 use std::fs::File;
 use std::net::{Ipv4Addr, TcpListener};
 use std::ops::Range;
+use std::os::unix::fs::MetadataExt;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU16, Ordering};
 
@@ -25,7 +26,9 @@ struct Block {
 
 impl Block {
     fn take() -> Option<Self> {
-        let folder = std::env::temp_dir().join("weir-test-ports");
+        // Each user has a folder: nobody may write in that of another.
+        let user = std::fs::metadata("/proc/self").ok()?.uid();
+        let folder = std::env::temp_dir().join(format!("weir-test-ports-{user}"));
         std::fs::create_dir_all(&folder).ok()?;
         PORTS.step_by(BLOCK.into()).find_map(|first| {
             let lock = File::create(folder.join(first.to_string())).ok()?;
