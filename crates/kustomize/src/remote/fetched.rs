@@ -1,14 +1,15 @@
 //! The trees that one build has fetched: they stand beside the local files, each fetched once.
 
 use std::cell::{Cell, RefCell};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::{Answer, GitUrl, Remote, RemoteError};
 use crate::fs::{FileKind, FileSystem, FsError, MemoryFs, RelPath};
 
-/// References that one build may fetch, failed ones included. Each costs a connection, and a tree of bases that name
-/// each other by ever new URLs has no other end.
-const MAX_FETCHES: usize = 128;
+/// Different references that one build may fetch, failed ones included. Each costs a request as a file and one as a
+/// repository, and a tree of bases that name each other by ever new URLs has no other end.
+const MAX_REFERENCES: usize = 128;
 /// Bytes of all files that one build downloads; they stay in memory until it ends.
 const MAX_DOWNLOADED_BYTES: u64 = 256 << 20;
 /// The folder that trees are shown in. No local directory of this name is built, and no local reference leads into it
@@ -20,7 +21,10 @@ const FOLDER: &str = ".remote-bases";
 pub(crate) struct Fetched {
     remote: Option<Arc<dyn Remote>>,
     trees: RefCell<Vec<Tree>>,
-    attempts: Cell<usize>,
+    /// References that a server was asked about.
+    asked: RefCell<HashSet<String>>,
+    /// URLs that a server refused as files, and that may be repositories.
+    refused: RefCell<HashSet<String>>,
     downloaded: Cell<u64>,
 }
 
@@ -42,7 +46,7 @@ impl Fetched {
 
     /// Returns true when the build depends on anything that was fetched, or that could not be.
     pub(crate) fn is_used(&self) -> bool {
-        self.attempts.get() > 0
+        !self.asked.borrow().is_empty()
     }
 
     /// The root of the repository that a URL names.
@@ -53,6 +57,9 @@ impl Fetched {
 
     /// The file that a URL leads to, with at most `limit` bytes.
     pub(crate) fn download(&self, url: &str, limit: u64) -> Result<RelPath, RemoteError> {
+        if self.refused.borrow().contains(url) {
+            return Err(RemoteError::IsRepository);
+        }
         let name = "content";
         let tree = self.tree(url, url.to_owned(), |remote| match remote.get(url, limit)? {
             Answer::Content(content) => {
@@ -63,7 +70,10 @@ impl Fetched {
                 self.downloaded.set(downloaded);
                 Ok(Box::new(MemoryFs::of_file(RelPath::root().child(name), content)))
             }
-            Answer::Refusal { .. } if GitUrl::parse(url).is_ok() => Err(RemoteError::IsRepository),
+            Answer::Refusal { .. } if GitUrl::parse(url).is_ok() => {
+                self.refused.borrow_mut().insert(url.to_owned());
+                Err(RemoteError::IsRepository)
+            }
             Answer::Refusal { status, name } => Err(RemoteError::Status { status, name }),
         })?;
         Ok(tree.child(name))
@@ -80,14 +90,23 @@ impl Fetched {
         if let Some(number) = known {
             return Ok(folder(number));
         }
-        if self.attempts.get() == MAX_FETCHES {
-            return Err(RemoteError::TooMany(MAX_FETCHES));
-        }
-        self.attempts.set(self.attempts.get() + 1);
+        self.count(reference)?;
         let files = fetch(remote.as_ref())?;
         let mut trees = self.trees.borrow_mut();
         trees.push(Tree { key, files });
         Ok(folder(trees.len() - 1))
+    }
+
+    /// Counts a reference, once for all that is fetched for it.
+    fn count(&self, reference: &str) -> Result<(), RemoteError> {
+        let mut asked = self.asked.borrow_mut();
+        if !asked.contains(reference) {
+            if asked.len() >= MAX_REFERENCES {
+                return Err(RemoteError::TooMany(MAX_REFERENCES));
+            }
+            asked.insert(reference.to_owned());
+        }
+        Ok(())
     }
 
     /// Returns the target of a path; [`FileSystem::resolve`].

@@ -134,6 +134,21 @@ fn a_repository_is_fetched_once_for_all_its_directories() {
     assert_eq!(asked, [format!("{REPOSITORY} HEAD")]);
 }
 
+/// A server that has refused a URL as a file is not asked for it as a file again.
+#[test]
+fn a_refusal_is_remembered() {
+    let reference = format!("{REPOSITORY}//base?ref=v1");
+    let fake = org().repository(
+        "https://git.example.com/org/second",
+        &[("kustomization.yaml", &format!("resources: ['{reference}']\nnameSuffix: -s\n"))],
+    );
+    let second = "https://git.example.com/org/second";
+    let (output, asked) = fake.built(&format!("resources: ['{reference}', '{second}']\n"));
+    assert_eq!(output.unwrap().resources.len(), 4);
+    let repository = format!("{REPOSITORY} v1");
+    assert_eq!(asked, [reference, repository, second.to_owned(), format!("{second} HEAD")]);
+}
+
 #[test]
 fn what_was_fetched_may_have_changed() {
     let (output, _) = org().built(&format!("resources: ['git::{REPOSITORY}//base']\n"));
@@ -309,4 +324,24 @@ fn fetches_of_one_build_are_counted() {
     let error = output.unwrap_err();
     assert!(error.ends_with("'http://x/128': more than 128 remote resources in one build"), "{error}");
     assert_eq!(asked.len(), 128);
+}
+
+/// A reference that is asked for as a file and as a repository counts once.
+#[test]
+fn references_are_counted_and_not_requests() {
+    let url = |number: usize| format!("https://git.example.com/org/r{number}");
+    let built = |count: usize| {
+        let fake = (0..count).fold(Fake::default(), |fake, number| {
+            let map = config_map(&format!("c{number}"));
+            fake.repository(
+                &url(number),
+                &[("kustomization.yaml", "resources: [cm.yaml]\n"), ("cm.yaml", &map)],
+            )
+        });
+        let references: Vec<String> = (0..count).map(|number| format!("'{}'", url(number))).collect();
+        fake.built(&format!("resources: [{}]\n", references.join(", "))).0
+    };
+    assert_eq!(built(128).unwrap().resources.len(), 128);
+    let error = built(129).unwrap_err();
+    assert!(error.ends_with("more than 128 remote resources in one build"), "{error}");
 }
