@@ -145,9 +145,14 @@ impl RemoteError {
         matches!(self, Self::Fetch(FetchError::Timeout { .. }))
     }
 
-    /// Returns true when a reference need not be tried as anything else.
+    /// Returns true when a reference that was tried as a file need not be tried as a repository: for a file, a timeout
+    /// means that the time of the build is over.
     pub(crate) fn is_final(&self) -> bool {
-        matches!(self, Self::Disabled(_) | Self::Status { .. } | Self::TooMany(_) | Self::TooManyBytes(_))
+        self.is_timeout()
+            || matches!(
+                self,
+                Self::Disabled(_) | Self::Status { .. } | Self::TooMany(_) | Self::TooManyBytes(_)
+            )
     }
 }
 

@@ -23,8 +23,6 @@ const MAX_TIME: Duration = Duration::from_secs(10 * 60);
 /// Bytes of all repositories of one build as they come over the network. Without history, the largest that kustomizations
 /// are kept in have some 200 MB; they lie in the temporary folder until the build ends.
 const MAX_REPOSITORY_BYTES: usize = 1 << 30;
-/// Time for a file whose URL does not say: that of a repository (KZ-313).
-const FILE_TIMEOUT: Duration = Duration::from_secs(27);
 const USER_AGENT: &str = "weir";
 
 /// The parts that all builds of a process share. Cheap to clone.
@@ -54,9 +52,10 @@ impl RemoteBases {
     /// A fetcher for a build that may fetch for so long, at most ten minutes, and stops when it is cancelled. Must be called
     /// inside a tokio runtime; the build itself must run on a thread of its own.
     pub fn for_build(&self, time: Duration, cancel: CancellationToken) -> Fetcher {
-        let deadline = Instant::now() + time.min(MAX_TIME);
+        let time = time.min(MAX_TIME);
+        let deadline = Instant::now() + time;
         let allowance = Allowance::new(MAX_REPOSITORY_BYTES);
-        Fetcher { shared: self.clone(), runtime: Handle::current(), deadline, allowance, cancel }
+        Fetcher { shared: self.clone(), runtime: Handle::current(), time, deadline, allowance, cancel }
     }
 }
 
@@ -64,6 +63,8 @@ impl RemoteBases {
 pub struct Fetcher {
     shared: RemoteBases,
     runtime: Handle,
+    /// Time for all fetches.
+    time: Duration,
     deadline: Instant,
     allowance: Allowance,
     cancel: CancellationToken,
@@ -91,7 +92,7 @@ impl Remote for Fetcher {
             }
         };
         let reference = Reference::Short(name.to_owned());
-        let tree = self.within(&url.repository, self.left(), async {
+        let tree = self.within(&url.repository, async {
             let checkout = match self.shared.git.fetch(&remote, &reference, None).await.map_err(failed)? {
                 Fetched::New(checkout) => checkout,
                 // Nothing is known, so nothing can be unchanged.
@@ -113,9 +114,8 @@ impl Remote for Fetcher {
         let place = Url::parse(url).map_err(|error| failed(error.to_string()))?;
         let client = self.shared.http.get(&Profile::default()).map_err(|error| failed(error.to_string()))?;
         let broken = |error: &reqwest::Error| failed(weir_http::reason(error, &place));
-        // The URL of a repository names its own timeout.
-        let time = GitUrl::parse(url).map_or(FILE_TIMEOUT, |url| url.timeout);
-        self.within(url, time.min(self.left()), async {
+        // `timeout=` is for the steps of a repository (KZ-313); a file may take what is left of the build's time.
+        self.within(url, async {
             let response = client.get(place.clone()).send().await.map_err(|error| broken(&error))?;
             let status = response.status();
             if !status.is_success() {
@@ -161,19 +161,18 @@ impl Fetcher {
         self.deadline.saturating_duration_since(Instant::now())
     }
 
-    /// Waits for something on this thread, for so long.
+    /// Waits for something on this thread, until the time of the build is over.
     fn within<T>(
         &self,
         url: &str,
-        time: Duration,
         work: impl Future<Output = Result<T, FetchError>>,
     ) -> Result<T, FetchError> {
-        let timeout = FetchError::Timeout { url: url.to_owned(), limit: time };
+        let timeout = FetchError::Timeout { url: url.to_owned(), limit: self.time };
         self.runtime.block_on(async {
             tokio::select! {
                 biased;
                 () = self.cancel.cancelled() => Err(FetchError::Failed(format!("fetching '{url}' was cancelled"))),
-                done = tokio::time::timeout(time, work) => done.unwrap_or(Err(timeout)),
+                done = tokio::time::timeout_at(self.deadline, work) => done.unwrap_or(Err(timeout)),
             }
         })
     }

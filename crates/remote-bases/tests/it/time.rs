@@ -19,7 +19,7 @@ async fn silent() -> (FaultProxy, String) {
 async fn the_time_of_the_url_is_kept() {
     let (_server, url) = silent().await;
     let started = Instant::now();
-    let error = resource(&format!("{url}/a/b?timeout=200ms")).await.unwrap_err();
+    let error = resource(&format!("git::{url}/a/b?timeout=200ms")).await.unwrap_err();
     assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
     let wanted = format!("': hit 200ms timeout fetching '{url}/a/b'");
     assert!(error.ends_with(&wanted), "{error}");
@@ -32,9 +32,21 @@ async fn the_time_of_the_build_is_kept() {
     let kustomization = format!("resources: ['git::{url}/a/b?timeout=1h']\n");
     let error = built_with(fetcher, &kustomization).await.unwrap_err();
     assert!(error.contains("timeout fetching"), "{error}");
-    let fetcher = bases().for_build(Duration::from_millis(200), CancellationToken::new());
-    let error = built_with(fetcher, &format!("resources: ['{url}/file.yaml']\n")).await.unwrap_err();
-    assert!(error.contains("timeout fetching"), "{error}");
+}
+
+/// A file has the time of the build, whatever its URL may name too; then it is not tried as a repository.
+#[tokio::test]
+async fn a_file_has_the_time_of_the_build() {
+    let (_server, url) = silent().await;
+    for file in ["file.yaml", "org/repo/file.yaml", "org/repo/file.yaml?timeout=1ms"] {
+        let fetcher = bases().for_build(Duration::from_millis(200), CancellationToken::new());
+        let reference = format!("{url}/{file}");
+        let error = built_with(fetcher, &format!("resources: ['{reference}']\n")).await.unwrap_err();
+        let wanted = format!(
+            "accumulating resources: accumulating resources from '{reference}': hit 200ms timeout fetching '{reference}'"
+        );
+        assert_eq!(error, wanted);
+    }
 }
 
 #[tokio::test]
