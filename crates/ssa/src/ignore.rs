@@ -10,7 +10,7 @@ use kube::api::{DynamicObject, ObjectMeta};
 use serde_json::Value;
 
 use crate::drift::same;
-use crate::ownership::{APPLY, field_set};
+use crate::ownership::{APPLY, field_set, is_of_subresource};
 
 type Find = Arc<dyn Fn(&DynamicObject) -> Vec<String> + Send + Sync>;
 
@@ -103,11 +103,13 @@ pub(crate) fn resolve(
     }
 }
 
-/// Returns true when another manager that applies owns a field (KS-SSA-73, KS-SSA-74).
+/// Returns true when another manager that applies the object itself owns a field (KS-SSA-73, KS-SSA-74).
 fn is_applied_by_others(metadata: &ObjectMeta, live: &Value, pointer: &str, own_manager: &str) -> bool {
     let entries = metadata.managed_fields.iter().flatten();
     let mut others = entries.filter(|entry| {
-        entry.operation.as_deref() == Some(APPLY) && entry.manager.as_deref() != Some(own_manager)
+        entry.operation.as_deref() == Some(APPLY)
+            && entry.manager.as_deref() != Some(own_manager)
+            && !is_of_subresource(entry)
     });
     others.any(|entry| field_set(entry).is_some_and(|fields| names(fields, live, pointer)))
 }

@@ -18,7 +18,7 @@ use weir_kstatus::{Assessment, Status, assess};
 
 use self::records::Records;
 use crate::manifest::join_api_version;
-use crate::ownership::Managers;
+use crate::ownership::{Managers, is_of_subresource};
 use crate::policy::{Mark, may_prune};
 use crate::precise::Precise;
 use crate::{Entry, GroupKind, ObjectId, Owner};
@@ -425,7 +425,7 @@ pub fn ends_by_itself(id: &ObjectId, spec: Option<&serde_json::Value>) -> bool {
 
 /// Returns true when the last write was by one of [`LEFT_FOR_NOW`].
 fn is_left_for_now(meta: &ObjectMeta) -> bool {
-    let entries = meta.managed_fields.iter().flatten().filter(|entry| entry.subresource.is_none());
+    let entries = meta.managed_fields.iter().flatten().filter(|entry| !is_of_subresource(entry));
     let time = |entry: &ManagedFieldsEntry| entry.time.as_ref().map(|time| time.0);
     let last = entries.clone().map(time).max();
     let is_left = |entry: &ManagedFieldsEntry| {

@@ -32,7 +32,7 @@ impl Managers {
         let manager = entry.manager.as_deref().unwrap_or_default();
         let operation = entry.operation.as_deref().unwrap_or_default();
         let is_update = operation == UPDATE;
-        if entry.subresource.as_deref().is_some_and(|subresource| !subresource.is_empty()) {
+        if is_of_subresource(entry) {
             return false;
         }
         manager.starts_with("kubectl")
@@ -49,7 +49,7 @@ impl Managers {
     fn is_own(&self, entry: &ManagedFieldsEntry) -> bool {
         entry.manager.as_deref() == Some(self.own.as_str())
             && entry.operation.as_deref() == Some(APPLY)
-            && entry.subresource.as_deref().is_none_or(str::is_empty)
+            && !is_of_subresource(entry)
     }
 
     /// The patch that makes other managers' fields ours, if there is anything to do. It fails on an object that has
@@ -162,6 +162,11 @@ fn old_marks(meta: &ObjectMeta) -> impl Iterator<Item = String> {
     annotations
         .map(move |key| format!("/metadata/annotations/{}", escape(key)))
         .chain(labels.map(move |key| format!("/metadata/labels/{}", escape(key))))
+}
+
+/// Returns true for an entry about `/status`, `/scale` or the like instead of the object itself.
+pub(crate) fn is_of_subresource(entry: &ManagedFieldsEntry) -> bool {
+    entry.subresource.as_deref().is_some_and(|subresource| !subresource.is_empty())
 }
 
 /// The fields of an entry, as a map of maps.

@@ -43,6 +43,18 @@ fn ignored_fields_are_left_out_or_taken_from_the_cluster(
     assert_eq!(manifest["spec"], expected);
 }
 
+/// KS-SSA-73: a field that another has applied by way of `/scale` is adopted, as in Flux.
+#[test]
+fn a_field_that_is_applied_by_way_of_a_subresource_is_taken_from_the_cluster() {
+    let mut live =
+        object(&json!({"replicas": 5}), &[("scaler", "Apply", json!({"f:spec": {"f:replicas": {}}}))]);
+    live.metadata.managed_fields.as_mut().unwrap()[0].subresource = Some("scale".to_owned());
+    let tried = object(&json!({"replicas": 2}), &[]);
+    let mut manifest = json!({"spec": {"replicas": 2}});
+    resolve(&mut manifest, &["/spec/replicas".to_owned()], &live, &tried, "me");
+    assert_eq!(manifest["spec"], json!({"replicas": 5}));
+}
+
 #[test]
 fn fields_that_do_not_differ_stay_in_what_is_sent() {
     let live = object(
