@@ -107,6 +107,34 @@ mod tests {
 
     use super::*;
 
+    /// KS-GC-3, KS-TST-4, KS-TST-5
+    #[rstest]
+    #[case::unmarked("me", None, true)]
+    #[case::of_another("other", None, false)]
+    #[case::kept("me", Some(("prune", "Disabled")), false)]
+    #[case::paused("me", Some(("reconcile", "disabled")), false)]
+    #[case::left_alone("me", Some(("ssa", "Ignore")), false)]
+    #[case::made_once("me", Some(("ssa", "IfNotPresent")), true)]
+    #[case::merged("me", Some(("ssa", "Merge")), true)]
+    #[case::other_value("me", Some(("prune", "enabled")), true)]
+    fn objects_of_others_and_those_that_are_left_alone_are_not_pruned(
+        #[case] name: &str,
+        #[case] mark: Option<(&str, &str)>,
+        #[case] expected: bool,
+    ) {
+        let owner = |name: &str| Owner { group: "g".into(), name: name.into(), namespace: "n".into() };
+        for in_label in [true, false] {
+            let mut live = ObjectMeta {
+                labels: Some(owner(name).labels().map(|(key, value)| (key, value.to_owned())).into()),
+                ..ObjectMeta::default()
+            };
+            let marks = if in_label { &mut live.labels } else { &mut live.annotations };
+            let mark = mark.map(|(key, value)| (format!("g/{key}"), value.to_owned()));
+            marks.get_or_insert_default().extend(mark);
+            assert_eq!(may_prune(&owner("me"), &live), expected, "label: {in_label}");
+        }
+    }
+
     /// KS-API-30
     #[rstest]
     #[case("enabled", "disabled", true)]

@@ -68,6 +68,49 @@ async fn objects_of_another_owner_and_marked_ones_stay() {
     assert_eq!(lines(&preview().await.changes), foreseen.replace("gone deleted", "gone unchanged"));
 }
 
+/// KS-TST-4: objects that people have taken out of Weir's hands stay when their manifests are renamed.
+#[tokio::test(flavor = "multi_thread")]
+async fn objects_that_are_marked_in_the_cluster_outlive_their_manifests() {
+    let world = World::new().await;
+    let ns = &world.ns;
+    let old = world.apply(&[world.cm("ignored", "1"), world.cm("paused", "1")]).await.unwrap();
+    world.proved(&old).await;
+    let api = world.api("v1", "ConfigMap").await;
+    for (name, key, value) in [("ignored", "ssa", "Ignore"), ("paused", "reconcile", "disabled")] {
+        let mark =
+            json!({"metadata": {"annotations": {format!("kustomize.toolkit.fluxcd.io/{key}"): value}}});
+        api.patch(name, &PatchParams::apply("hand"), &Patch::Merge(mark)).await.unwrap();
+    }
+    let new = world.apply(&[world.cm("renamed", "1")]).await.unwrap();
+    let gone = stale(&old.inventory(), &new.inventory());
+    let pruned = world.session.prune(&world.owner(), &gone).await;
+    assert_eq!(
+        lines(&pruned.changes),
+        format!("ConfigMap/{ns}/paused skipped\nConfigMap/{ns}/ignored skipped")
+    );
+    assert!(pruned.unsettled(&gone).is_empty(), "they are no longer in the inventory");
+    assert!(world.config_map("ignored").await.is_some() && world.config_map("paused").await.is_some());
+}
+
+/// KS-TST-6. A namespace that a build gives to an object of the cluster makes no other object of it.
+#[tokio::test(flavor = "multi_thread")]
+async fn objects_that_are_made_once_are_deleted_with_their_manifests() {
+    let world = World::new().await;
+    let ns = &world.ns;
+    let mark = json!({"kustomize.toolkit.fluxcd.io/ssa": "IfNotPresent"});
+    let mut once = world.cm("once", "1");
+    once["metadata"]["annotations"] = mark.clone();
+    let role = json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
+        "metadata": {"name": ns, "namespace": ns, "annotations": mark}, "rules": []});
+    let made = world.apply(&[once.clone(), role.clone()]).await.unwrap();
+    let again = world.apply(&[once, role]).await.unwrap();
+    assert_eq!(lines(&again), format!("ClusterRole/{ns} skipped\nConfigMap/{ns}/once skipped"));
+    assert!(stale(&made.inventory(), &again.inventory()).is_empty());
+    let pruned = world.session.prune(&world.owner(), &again.inventory()).await;
+    assert_eq!(lines(&pruned.changes), format!("ConfigMap/{ns}/once deleted\nClusterRole/{ns} deleted"));
+    assert!(world.config_map("once").await.is_none());
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn security_object_that_changes_hands_before_its_deletion_stays() {
     let world = World::new().await;

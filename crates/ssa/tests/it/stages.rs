@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use weir_kstatus::{Assessment, Status};
-use weir_ssa::{Entry, Judge, Manifest, ObjectId, Probe, Record, Settings};
+use weir_ssa::{Entry, Judge, Manifest, Mapper, ObjectId, Probe, Record, Session, Settings};
 
-use crate::world::{World, lines};
+use crate::world::{Recorded, World, lines};
 
 fn definition(world: &World, plural: &str) -> Value {
     let group = format!("{}.example.com", world.ns);
@@ -112,4 +112,45 @@ async fn a_definition_that_has_failed_is_not_waited_for() {
     assert_eq!(failure.to_string(), expected);
     assert!(!failure.error.may_pass());
     assert!(world.config_map("a").await.is_none());
+}
+
+/// KS-SSA-12, KS-SSA-17: who may not bind every role may bind one that is there and gives no more than they have.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tenants_role_comes_before_its_binding_where_the_operator_has_named_its_kind() {
+    let world = World::new().await;
+    let ns = &world.ns;
+    let maps = json!({"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get"]});
+    let rights = [
+        json!({"apiGroups": ["rbac.authorization.k8s.io"], "resources": ["roles", "rolebindings"], "verbs": ["get", "create", "patch"]}),
+        maps.clone(),
+    ];
+    let rights: Vec<_> = rights.map(|rule| serde_json::from_value(rule).unwrap()).into();
+    world.plane.service_account(ns, "tenant", &rights).await.unwrap();
+    let own = world.plane.client().unwrap();
+    let session =
+        Session::unwatched(weir_ssa::impersonate(own.clone(), ns, "tenant"), Mapper::new(own).into());
+    let object = |kind: &str, fields: Value| {
+        let mut object = json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": kind,
+            "metadata": {"name": "reader", "namespace": ns}});
+        object.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        Manifest::try_from(object).unwrap()
+    };
+    let role = json!({"kind": "Role", "name": "reader", "apiGroup": "rbac.authorization.k8s.io"});
+    let subject = json!({"kind": "ServiceAccount", "name": "tenant", "namespace": ns});
+    let manifests = vec![
+        object("RoleBinding", json!({"roleRef": role, "subjects": [subject]})),
+        object("Role", json!({"rules": [maps]})),
+    ];
+    let apply = async |settings: &Settings| {
+        let (cancel, record) = (CancellationToken::new(), Recorded::default());
+        session.apply(manifests.clone(), settings, &cancel, &record).await
+    };
+    let failure = apply(&world.settings()).await.unwrap_err().to_string();
+    let expected = format!(
+        "RoleBinding/{ns}/reader not found: rolebindings.rbac.authorization.k8s.io \"reader\" not found"
+    );
+    assert!(failure.starts_with(&expected), "{failure}");
+    let custom_stage = vec!["rbac.authorization.k8s.io/Role".parse().unwrap()];
+    let changes = apply(&Settings { custom_stage, ..world.settings() }).await.unwrap();
+    assert_eq!(lines(&changes), format!("Role/{ns}/reader created\nRoleBinding/{ns}/reader created"));
 }

@@ -1,7 +1,8 @@
 use kube::api::{Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
+use weir_ssa::Notice;
 
-use crate::world::{World, lines};
+use crate::world::{PATIENCE, World, lines};
 
 fn managers(object: &kube::api::DynamicObject) -> Vec<(String, String)> {
     let entries = object.metadata.managed_fields.iter().flatten();
@@ -94,8 +95,8 @@ async fn fields_of_kubectl_are_taken_over_once_merge_is_dropped() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn marks_on_desired_and_live_are_heeded() {
-    let world = World::new().await;
-    let ns = &world.ns;
+    let mut world = World::new().await;
+    let ns = &world.ns.clone();
     let marked = |name: &str, key: &str, value: &str| -> Value {
         let mut object = world.cm(name, "1");
         object["metadata"]["annotations"] = json!({format!("kustomize.toolkit.fluxcd.io/{key}"): value});
@@ -119,7 +120,8 @@ async fn marks_on_desired_and_live_are_heeded() {
     for name in ["live", "once"] {
         api.patch(name, &PatchParams::apply("hand"), &Patch::Merge(hand.clone())).await.unwrap();
     }
-    world.ledger.forget(&world.owner());
+    let notice = tokio::time::timeout(PATIENCE, world.notices.recv()).await.unwrap();
+    assert_eq!(notice, Some(Notice::Drift));
     let mut changed = marked("once", "ssa", "IfNotPresent");
     changed["data"]["k"] = json!("2");
     let changes = world.apply(&[changed, world.cm("live", "1")]).await.unwrap();
