@@ -56,14 +56,16 @@ impl Target<'_> {
         absent_is_none(self.client.request(request).await)
     }
 
-    /// Server-side apply; wins every conflict on the fields that the body declares (KS-SSA-1).
+    /// Server-side apply; wins every conflict on the fields that the body declares (KS-SSA-1). Left to itself the server reads the body a
+    /// second time for a warning about fields that stand twice, which none does. Fields that a kind does not have are refused all the same.
     pub(crate) async fn apply(
         &self,
         manager: &str,
         body: &Value,
         mode: Mode,
     ) -> Result<DynamicObject, kube::Error> {
-        let query = format!("?fieldManager={}&force=true{}", encode(manager), mode.query());
+        let query =
+            format!("?fieldManager={}&force=true&fieldValidation=Ignore{}", encode(manager), mode.query());
         self.send(Method::PATCH, &query, "application/apply-patch+yaml", body).await
     }
 
