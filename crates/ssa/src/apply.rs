@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use weir_kstatus::Status;
 
 use crate::error::{is_outdated, shown};
-use crate::evaluate::{Evaluated, Step};
+use crate::evaluate::{Evaluated, Plan};
 use crate::normalize::normalize;
 use crate::ownership::Managers;
 use crate::policy::{Mark, merges};
@@ -172,7 +172,7 @@ impl<'a> Applier<'a> {
         if self.is_called_off() {
             return Err(Error::Cancelled);
         }
-        (self.session.step)("stage-checked");
+        (self.session.kill_point)("stage-checked");
         let written: Vec<Entry> = evaluated.iter().filter_map(Evaluated::written).collect();
         self.name(written, record).await?;
         let mut changes = Vec::with_capacity(evaluated.len());
@@ -183,14 +183,14 @@ impl<'a> Applier<'a> {
             }
             let (id, version) = (object.manifest.id().clone(), object.manifest.version().to_owned());
             let rivals = object.rivals();
-            let (action, status) = self.settle(object).await?;
-            if stage.is_awaited() && status.is_some_and(|status| status != Status::Current) {
+            let (action, applied) = self.settle(object).await?;
+            if stage.is_awaited() && applied.is_some_and(|applied| !self.is_current(&id, &applied)) {
                 waited_for.push(id.clone());
             }
             changes.push(Change { id, version, action, rivals });
         }
         self.wait(waited_for).await?;
-        (self.session.step)("stage-applied");
+        (self.session.kill_point)("stage-applied");
         Ok(changes)
     }
 
@@ -216,12 +216,12 @@ impl<'a> Applier<'a> {
 
     /// Does what is to be done about an object. It is evaluated anew when it has changed since then, so that it must not be replaced on
     /// that evidence, and when it was not tried and the server refuses it.
-    async fn settle(&self, mut object: Evaluated) -> Result<(Action, Option<Status>), Error> {
+    async fn settle(&self, mut object: Evaluated) -> Result<(Action, Option<DynamicObject>), Error> {
         let mut attempts = 0;
         loop {
             attempts += 1;
             let carried_out = self.carry_out(&object).await;
-            let is_untried = matches!(object.step, Step::WriteUntried { .. });
+            let is_untried = matches!(object.plan, Plan::WriteUntried { .. });
             match carried_out {
                 Err(error) if is_to_evaluate(&error, is_untried) && attempts < MAX_EVALUATIONS => {
                     let desired = object.desired;
@@ -232,50 +232,44 @@ impl<'a> Applier<'a> {
         }
     }
 
-    /// Does one step; the status is that of the object as the server answered.
-    async fn carry_out(&self, object: &Evaluated) -> Result<(Action, Option<Status>), Error> {
-        let Evaluated { manifest, mapping, desired, step } = object;
-        let id = manifest.id();
-        let (Some(mapping), false) = (mapping, matches!(step, Step::Leave(_))) else {
-            return Ok((self.left(object), None));
+    /// Carries out the plan for one object. Returns the object as the server has answered, if it was written.
+    async fn carry_out(&self, object: &Evaluated) -> Result<(Action, Option<DynamicObject>), Error> {
+        let Evaluated { manifest, mapping, plan, .. } = object;
+        let (Some(mapping), false) = (mapping, matches!(plan, Plan::Leave(_))) else {
+            self.leave(object);
+            return Ok((action_of(plan, None), None));
         };
-        let target = Target { client: &self.session.client, mapping, id };
-        if let Some((ledger, watches)) = &self.session.watched {
-            ledger.open(&self.settings.owner, id);
-            watches.ensure(mapping);
-        }
-        match step {
-            Step::Write { cleanup: Some(patch), .. } => self.clean_up(&target, patch).await?,
-            Step::Replace(judged) => self.delete_and_wait(&target, judged).await?,
-            _ => {}
-        }
+        let target = Target { client: &self.session.client, mapping, id: manifest.id() };
+        self.prepare_write(&target, plan).await?;
         let applied = self.write(&target, object).await?;
         self.wrote();
-        (self.session.step)("object-applied");
-        let action = match step {
-            Step::Write { action, .. } => *action,
-            Step::Replace(_) => Action::Created,
-            Step::WriteOver { version } | Step::WriteUntried { version }
-                if applied.metadata.resource_version.as_ref() == Some(version) =>
-            {
-                Action::Unchanged
-            }
-            _ => Action::Configured,
-        };
-        if let Some(ledger) = self.session.ledger() {
-            let is_done = !self.takes_over_more(object, &applied);
-            ledger.settle(&self.settings.owner, id, is_done.then_some(*desired), &applied);
-            // From now on it is left alone, and its health is nobody's concern.
-            if Mark::SsaIfNotPresent.on_desired(&self.settings.owner.group, manifest) {
-                ledger.release(&self.settings.owner, id);
-            }
+        (self.session.kill_point)("object-applied");
+        self.note_in_ledger(object, &applied);
+        Ok((action_of(plan, applied.metadata.resource_version.as_deref()), Some(applied)))
+    }
+
+    /// Makes room for the object, in the ledger and where another one stands in its way.
+    async fn prepare_write(&self, target: &Target<'_>, plan: &Plan) -> Result<(), Error> {
+        if let Some((ledger, watches)) = &self.session.watched {
+            ledger.open(&self.settings.owner, target.id);
+            watches.ensure(target.mapping);
         }
-        let status = match self.judge_of(id) {
-            // Its verdict takes a look of its own.
-            Some(_) => Status::Unknown,
-            None => probe::assess_object(id, &applied).status,
-        };
-        Ok((action, Some(status)))
+        match plan {
+            Plan::Write { cleanup: Some(patch), .. } => self.clean_up(target, patch).await,
+            Plan::Replace(judged) => self.delete_and_wait(target, judged).await,
+            _ => Ok(()),
+        }
+    }
+
+    fn note_in_ledger(&self, object: &Evaluated, applied: &DynamicObject) {
+        let Some(ledger) = self.session.ledger() else { return };
+        let (owner, id) = (&self.settings.owner, object.manifest.id());
+        let is_done = !self.takes_over_more(object, applied);
+        ledger.settle(owner, id, is_done.then_some(object.desired), applied);
+        // From now on it is left alone, and its health is nobody's concern.
+        if Mark::SsaIfNotPresent.on_desired(&owner.group, &object.manifest) {
+            ledger.release(owner, id);
+        }
     }
 
     /// Applies an object. Where it takes the place of one that has just gone, a quota may count that one for a moment.
@@ -288,7 +282,7 @@ impl<'a> Applier<'a> {
                 Err(error) => error,
             };
             let (id, message) = (target.id.clone(), shown(target.id, &error));
-            if !matches!(object.step, Step::Replace(_)) || !successor::is_only_in_the_way(&error) {
+            if !matches!(object.plan, Plan::Replace(_)) || !successor::is_only_in_the_way(&error) {
                 return Err(Error::Apply { id, message });
             }
             if !self.look_again(&mut looks).await.unwrap_or_default() {
@@ -299,7 +293,7 @@ impl<'a> Applier<'a> {
 
     /// True for an object that was written without a look at the managers of its fields, and has fields that are to become ours.
     fn takes_over_more(&self, object: &Evaluated, applied: &DynamicObject) -> bool {
-        matches!(object.step, Step::WriteOver { .. } | Step::WriteUntried { .. })
+        matches!(object.plan, Plan::WriteOver { .. } | Plan::WriteUntried { .. })
             && !merges(&self.settings.owner.group, &object.manifest, &applied.metadata)
             && self.managers.takes_over_any(&applied.metadata)
     }
@@ -324,14 +318,16 @@ impl<'a> Applier<'a> {
         })
     }
 
-    fn left(&self, object: &Evaluated) -> Action {
-        let Step::Leave(action) = &object.step else { return Action::Unknown };
-        if *action == Action::Skipped
-            && let Some(ledger) = self.session.ledger()
-        {
+    /// Forgets an object that is left alone on purpose.
+    fn leave(&self, object: &Evaluated) {
+        if let (Plan::Leave(Action::Skipped), Some(ledger)) = (&object.plan, self.session.ledger()) {
             ledger.release(&self.settings.owner, object.manifest.id());
         }
-        *action
+    }
+
+    /// Returns true for an object whose health the answer to its apply has shown. The verdict of a judge takes a look of its own.
+    fn is_current(&self, id: &ObjectId, applied: &DynamicObject) -> bool {
+        self.judge_of(id).is_none() && probe::assess_object(id, applied).status == Status::Current
     }
 
     /// Waits until objects are Current (KS-SSA-10, KS-SSA-11).
@@ -393,6 +389,18 @@ impl<'a> Applier<'a> {
     }
 }
 
+/// Returns what a plan does to an object, by the resource version that it has then, if that is known.
+pub(crate) fn action_of(plan: &Plan, applied: Option<&str>) -> Action {
+    match plan {
+        Plan::Leave(action) | Plan::Write { action, .. } => *action,
+        Plan::Replace(_) => Action::Created,
+        Plan::WriteOver { version } | Plan::WriteUntried { version } if applied == Some(version) => {
+            Action::Unchanged
+        }
+        Plan::WriteOver { .. } | Plan::WriteUntried { .. } => Action::Configured,
+    }
+}
+
 fn is_to_evaluate(error: &Error, is_untried: bool) -> bool {
     matches!(error, Error::Outdated { .. } | Error::Changed { .. })
         || is_untried && matches!(error, Error::Apply { .. })
@@ -405,4 +413,31 @@ fn defined_kind(manifest: &Manifest) -> Option<(String, String)> {
     let spec = manifest.value().get("spec")?;
     let text = |path: &str| spec.pointer(path).and_then(serde_json::Value::as_str).map(str::to_owned);
     Some((text("/group")?, text("/names/kind")?))
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+    use crate::Rivals;
+    use crate::precise::Precise;
+
+    fn write(action: Action) -> Plan {
+        Plan::Write { action, cleanup: None, rivals: Rivals::default() }
+    }
+
+    /// KS-SSA-90
+    #[rstest]
+    #[case::left(Plan::Leave(Action::Skipped), None, Action::Skipped)]
+    #[case::as_evaluated(write(Action::Created), Some("8"), Action::Created)]
+    #[case::made_anew(Plan::Replace(Precise { uid: "u".into(), version: "7".into() }), Some("8"), Action::Created)]
+    #[case::written_over(Plan::WriteOver { version: "7".into() }, Some("8"), Action::Configured)]
+    #[case::as_it_was(Plan::WriteOver { version: "7".into() }, Some("7"), Action::Unchanged)]
+    #[case::untried(Plan::WriteUntried { version: "7".into() }, Some("8"), Action::Configured)]
+    #[case::untried_as_it_was(Plan::WriteUntried { version: "7".into() }, Some("7"), Action::Unchanged)]
+    #[case::without_a_version(Plan::WriteUntried { version: "7".into() }, None, Action::Configured)]
+    fn actions(#[case] plan: Plan, #[case] applied: Option<&str>, #[case] expected: Action) {
+        assert_eq!(action_of(&plan, applied), expected);
+    }
 }

@@ -5,9 +5,8 @@ use kube::api::DynamicObject;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::apply::Applier;
+use crate::apply::{Applier, action_of};
 use crate::drift::{has_drifted, same};
-use crate::evaluate::Step;
 use crate::request::{Mode, Target};
 use crate::secret::hide_values;
 use crate::{Action, Error, Manifest, MappingError, ObjectId, Session, Settings};
@@ -111,11 +110,7 @@ impl Applier<'_> {
     async fn tried(&self, manifest: Manifest) -> Result<Tried, Error> {
         let evaluated = self.evaluate(manifest).await?;
         let id = evaluated.manifest.id().clone();
-        let action = match &evaluated.step {
-            Step::Leave(action) | Step::Write { action, .. } => *action,
-            Step::WriteOver { .. } | Step::WriteUntried { .. } => Action::Configured,
-            Step::Replace(_) => Action::Created,
-        };
+        let action = action_of(&evaluated.plan, None);
         let (Action::Configured, Some(mapping)) = (action, &evaluated.mapping) else {
             return Ok(Tried { id, action, states: None });
         };

@@ -1,4 +1,4 @@
-//! The step that one object needs (KS-SSA-20..33), found without writing anything but the versions of field managers.
+//! The plan for one object (KS-SSA-20..33), made without writing anything but the versions of field managers.
 //!
 //! An object is tried by a dry run, so that nothing of a broken revision is applied in its stage. The only object that a stage writes
 //! needs none where nobody has touched it: the apply itself is refused or done.
@@ -23,25 +23,25 @@ use crate::{Action, Entry, Error, Manifest, Mapping, MappingError, Rivals, ignor
 /// Times that fields which the server does not know are taken away from one object; it names all of them at once.
 const MAX_TRIMS: usize = 3;
 
-/// An object and what is to be done about it.
+/// An object and the plan for it.
 pub(crate) struct Evaluated {
     pub(crate) manifest: Manifest,
     pub(crate) mapping: Option<Arc<Mapping>>,
     pub(crate) desired: u64,
-    pub(crate) step: Step,
+    pub(crate) plan: Plan,
 }
 
 impl Evaluated {
     /// The object, if it is going to be written.
     pub(crate) fn written(&self) -> Option<Entry> {
         let entry = || Entry { id: self.manifest.id().clone(), version: self.manifest.version().to_owned() };
-        (!matches!(self.step, Step::Leave(_))).then(entry)
+        (!matches!(self.plan, Plan::Leave(_))).then(entry)
     }
 
     /// Others whose changes are about to be taken back.
     pub(crate) fn rivals(&self) -> Rivals {
-        match &self.step {
-            Step::Write { rivals, .. } => rivals.clone(),
+        match &self.plan {
+            Plan::Write { rivals, .. } => rivals.clone(),
             _ => Rivals::default(),
         }
     }
@@ -63,7 +63,8 @@ impl Known {
     }
 }
 
-pub(crate) enum Step {
+/// The things that may be done about an object.
+pub(crate) enum Plan {
     /// Nothing, and what to call that.
     Leave(Action),
     /// Apply without a dry run, and call it unchanged if the resource version stays this one. When the server refuses, the object is
@@ -78,7 +79,7 @@ pub(crate) enum Step {
 }
 
 impl Applier<'_> {
-    /// Finds the steps of all objects of a stage.
+    /// Makes the plans for all objects of a stage.
     pub(crate) async fn evaluate_all(&self, manifests: Vec<Manifest>) -> Result<Vec<Evaluated>, Error> {
         let at_once = self.settings.concurrency.max(1);
         let looks = manifests.into_iter().map(|manifest| self.look_up(manifest));
@@ -88,7 +89,7 @@ impl Applier<'_> {
         stream::iter(evaluations).buffered(at_once).try_collect().await
     }
 
-    /// Finds the step of one object beside others.
+    /// Makes the plan for one object beside others.
     pub(crate) async fn evaluate(&self, manifest: Manifest) -> Result<Evaluated, Error> {
         self.decide(self.look_up(manifest).await?, false).await
     }
@@ -120,16 +121,16 @@ impl Applier<'_> {
 
     async fn decide(&self, known: Known, is_alone: bool) -> Result<Evaluated, Error> {
         let Known { mut manifest, mapping, desired, trust } = known;
-        let step = match (trust, &mapping) {
-            (Some(Trust::Settled), _) => Step::Leave(Action::Unchanged),
-            (Some(Trust::Ended), _) if self.settings.leaves_ended => Step::Leave(Action::Unchanged),
+        let plan = match (trust, &mapping) {
+            (Some(Trust::Settled), _) => Plan::Leave(Action::Unchanged),
+            (Some(Trust::Ended), _) if self.settings.leaves_ended => Plan::Leave(Action::Unchanged),
             (Some(Trust::Untouched { version }), _) if is_alone && self.needs_no_trial(&manifest) => {
-                Step::WriteUntried { version }
+                Plan::WriteUntried { version }
             }
-            (Some(trust), Some(mapping)) => self.step(&mut manifest, mapping, desired, trust).await?,
-            _ => Step::Leave(Action::Skipped),
+            (Some(trust), Some(mapping)) => self.try_out(&mut manifest, mapping, desired, trust).await?,
+            _ => Plan::Leave(Action::Skipped),
         };
-        Ok(Evaluated { manifest, mapping, desired, step })
+        Ok(Evaluated { manifest, mapping, desired, plan })
     }
 
     /// True for an object that the answer to a dry run could not decide anything about but that it is refused.
@@ -138,13 +139,14 @@ impl Applier<'_> {
         !migrates_versions && ignored.is_empty() && !Mark::SsaIfNotPresent.on_desired(&owner.group, manifest)
     }
 
-    async fn step(
+    /// Makes the plan by a dry run.
+    async fn try_out(
         &self,
         manifest: &mut Manifest,
         mapping: &Mapping,
         desired: u64,
         trust: Trust,
-    ) -> Result<Step, Error> {
+    ) -> Result<Plan, Error> {
         let owner = &self.settings.owner;
         let id = manifest.id().clone();
         let target = Target { client: &self.session.client, mapping, id: &id };
@@ -159,12 +161,12 @@ impl Applier<'_> {
         let Some(version) = tried.metadata.resource_version.clone() else { return Ok(created()) };
         let is_untouched = matches!(trust, Trust::Untouched { .. });
         if is_untouched && !is_kept && !is_migrated && !has_ignored {
-            return Ok(Step::WriteOver { version });
+            return Ok(Plan::WriteOver { version });
         }
         match self.compare(&target, manifest, &tried, desired).await? {
             // The managers are other ones, and so the object is.
-            Step::Leave(Action::Unchanged) if is_migrated => Ok(configured()),
-            step => Ok(step),
+            Plan::Leave(Action::Unchanged) if is_migrated => Ok(configured()),
+            plan => Ok(plan),
         }
     }
 
@@ -197,7 +199,7 @@ impl Applier<'_> {
         manifest: &mut Manifest,
         tried: &DynamicObject,
         desired: u64,
-    ) -> Result<Step, Error> {
+    ) -> Result<Plan, Error> {
         let owner = &self.settings.owner;
         if let Some((ledger, watches)) = &self.session.watched {
             watches.ensure(target.mapping);
@@ -211,7 +213,7 @@ impl Applier<'_> {
             Err(error) => return Err(Error::query(target.id, &error)),
         };
         if skips_live(&owner.group, manifest, &live.metadata) {
-            return Ok(Step::Leave(Action::Skipped));
+            return Ok(Plan::Leave(Action::Skipped));
         }
         let cleanup = if merges(&owner.group, manifest, &live.metadata) {
             None
@@ -224,12 +226,12 @@ impl Applier<'_> {
             let manager = &self.settings.field_manager;
             let rivals = Rivals::of(owner, manager, &own_live, &own_tried);
             ignore::resolve(manifest.value_mut(), &ignored, &live, tried, manager);
-            return Ok(Step::Write { action: Action::Configured, cleanup, rivals });
+            return Ok(Plan::Write { action: Action::Configured, cleanup, rivals });
         }
         if let Some(ledger) = self.session.ledger() {
             ledger.settle(owner, target.id, Some(desired), &live);
         }
-        Ok(Step::Leave(Action::Unchanged))
+        Ok(Plan::Leave(Action::Unchanged))
     }
 
     /// The server refuses the object. An object that is to be left alone does not fail for it, and one with an
@@ -239,7 +241,7 @@ impl Applier<'_> {
         target: &Target<'_>,
         manifest: &Manifest,
         error: &kube::Error,
-    ) -> Result<Step, Error> {
+    ) -> Result<Plan, Error> {
         let group = &self.settings.owner.group;
         let refusal = || Error::dry_run(manifest, error);
         if status(error).is_none() {
@@ -249,7 +251,7 @@ impl Applier<'_> {
         if let Ok(Some(live)) = &live
             && skips_live(group, manifest, &live.metadata)
         {
-            return Ok(Step::Leave(Action::Skipped));
+            return Ok(Plan::Leave(Action::Skipped));
         }
         if is_not_found(error) {
             return Err(self.missing(manifest).await.unwrap_or_else(refusal));
@@ -263,7 +265,7 @@ impl Applier<'_> {
             && let Some(judged) = Precise::of(&live.metadata)
             && self.would_be_valid(target, manifest, &live).await
         {
-            return Ok(Step::Replace(judged));
+            return Ok(Plan::Replace(judged));
         }
         Err(refusal())
     }
@@ -320,12 +322,12 @@ fn is_immutable(error: &kube::Error) -> bool {
     is_code || text.contains("is immutable") || text.contains("immutable field")
 }
 
-fn created() -> Step {
-    Step::Write { action: Action::Created, cleanup: None, rivals: Rivals::default() }
+fn created() -> Plan {
+    Plan::Write { action: Action::Created, cleanup: None, rivals: Rivals::default() }
 }
 
-fn configured() -> Step {
-    Step::Write { action: Action::Configured, cleanup: None, rivals: Rivals::default() }
+fn configured() -> Plan {
+    Plan::Write { action: Action::Configured, cleanup: None, rivals: Rivals::default() }
 }
 
 /// A number that differs where another manifest, or the same one under other rules or by another user, does.

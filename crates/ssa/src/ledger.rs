@@ -226,21 +226,24 @@ impl Ledger {
         let (fingerprint, ends_by_itself) = (seen.fingerprint, ends_by_itself(id, object.data.get("spec")));
         let settled = desired.map(|desired| Settled { desired, fingerprint, ends_by_itself });
         let mut state = self.state.lock();
-        let old = state.objects.get_of(owner, id);
-        let gone = old.and_then(|old| old.gone.clone()).filter(|gone| seen.precise.is_older(gone));
-        let old = old.and_then(|old| old.seen.as_ref());
-        let newer = old.filter(|old| seen.precise.is_older(&old.precise)).cloned();
-        let newer =
-            newer.map(|newer| Seen { assessment: newer.assessment.or(seen.assessment.clone()), ..newer });
-        let has_drifted = settled.is_some_and(|settled| match &newer {
-            _ if gone.is_some() => !settled.ends_by_itself,
-            Some(newer) => settled.is_changed_to(newer),
-            None => false,
+        if state.objects.get_of(owner, id).is_none() {
+            state.objects.insert(owner, id, Record::unknown);
+        }
+        let Some(record) = state.objects.get_mut(id) else { return };
+        record.touched = Instant::now();
+        record.settled = settled;
+        record.gone.take_if(|gone| !seen.precise.is_older(gone));
+        let newer = record.seen.take().filter(|known| seen.precise.is_older(&known.precise));
+        let last = match newer {
+            Some(newer) => Seen { assessment: newer.assessment.or(seen.assessment), ..newer },
+            None => seen,
+        };
+        let has_drifted = settled.is_some_and(|settled| match &record.gone {
+            Some(_) => !settled.ends_by_itself,
+            None => settled.is_changed_to(&last),
         });
         // One that has gone meanwhile is not there, whatever the answer says.
-        let seen = newer.or(Some(seen)).filter(|_| gone.is_none());
-        let touched = Instant::now();
-        state.objects.insert(owner, id, |owner| Record { owner, settled, seen, gone, touched });
+        record.seen = Some(last).filter(|_| record.gone.is_none());
         drop(state);
         self.tell(owner, id, has_drifted, false);
     }
@@ -252,16 +255,19 @@ impl Ledger {
         let Some(mut seen) = self.seen(&owner, id, meta, body) else { return };
         let is_waiting = state.waiting.contains(&owner);
         let Some(record) = state.objects.get_mut(id) else { return };
-        let before = record.seen.as_ref();
-        if before.is_some_and(|before| seen.precise.is_older(&before.precise)) {
+        if record.seen.as_ref().is_some_and(|before| seen.precise.is_older(&before.precise)) {
             return;
         }
-        seen.assessment = seen.assessment.or_else(|| before.and_then(|before| before.assessment.clone()));
+        let before = record.seen.take();
         let has_drifted = record.settled.is_some_and(|settled| settled.is_changed_to(&seen))
-            && before.is_none_or(|before| before.fingerprint != seen.fingerprint)
-            && !is_newly_protected(before, &owner, meta);
+            && before.as_ref().is_none_or(|before| before.fingerprint != seen.fingerprint)
+            && !is_newly_protected(before.as_ref(), &owner, meta);
+        let known = before.map(|before| before.assessment);
         let has_status = is_waiting
-            && before.is_none_or(|before| status_of(&before.assessment) != status_of(&seen.assessment));
+            && known.as_ref().is_none_or(|known| {
+                seen.assessment.is_some() && status_of(known) != status_of(&seen.assessment)
+            });
+        seen.assessment = seen.assessment.or(known.flatten());
         record.seen = Some(seen);
         record.gone = None;
         record.touched = Instant::now();

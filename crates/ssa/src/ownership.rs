@@ -147,7 +147,7 @@ fn replace(field: &str, value: &Value) -> Value {
     json!({"op": "replace", "path": format!("/metadata/{field}"), "value": value})
 }
 
-/// The step of a patch that fails on an object which has changed since it was read.
+/// The part of a patch that fails on an object which has changed since it was read.
 fn version_test(live: &ObjectMeta) -> Value {
     replace("resourceVersion", &json!(live.resource_version.clone().unwrap_or_default()))
 }

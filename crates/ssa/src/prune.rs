@@ -81,12 +81,12 @@ impl Session {
     }
 
     async fn prune_entry(&self, owner: &Owner, entry: &Entry) -> (Change, Option<Error>) {
-        (self.step)("before-delete");
+        (self.kill_point)("before-delete");
         let (action, error) = match self.prune_one(owner, entry).await {
             Ok(action) => (action, None),
             Err(error) => (Action::Unknown, Some(error)),
         };
-        (self.step)("after-delete");
+        (self.kill_point)("after-delete");
         let (id, version) = (entry.id.clone(), entry.version.clone());
         (Change { id, version, action, rivals: Rivals::default() }, error)
     }

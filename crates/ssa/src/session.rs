@@ -15,7 +15,7 @@ pub struct Session {
     pub(crate) client: Client,
     pub(crate) mapper: Arc<Mapper>,
     pub(crate) watched: Option<(Arc<Ledger>, Watches)>,
-    pub(crate) step: fn(&'static str),
+    pub(crate) kill_point: fn(&'static str),
     /// Nothing where it is the cluster's own user.
     pub(crate) user: Option<String>,
 }
@@ -23,18 +23,18 @@ pub struct Session {
 impl Session {
     /// A session in a cluster whose objects are watched.
     pub fn watched(client: Client, mapper: Arc<Mapper>, ledger: Arc<Ledger>, watches: Watches) -> Self {
-        Self { client, mapper, watched: Some((ledger, watches)), step: |_| {}, user: None }
+        Self { client, mapper, watched: Some((ledger, watches)), kill_point: |_| {}, user: None }
     }
 
     /// A session in a cluster of which nothing is known but by asking.
     pub fn unwatched(client: Client, mapper: Arc<Mapper>) -> Self {
-        Self { client, mapper, watched: None, step: |_| {}, user: None }
+        Self { client, mapper, watched: None, kill_point: |_| {}, user: None }
     }
 
-    /// Calls `step` with the name of each step that leaves something in the cluster; tests end the process there.
+    /// Calls `kill_point` with a name wherever something has just been left in the cluster, or is about to be; tests end the process there.
     #[must_use]
-    pub fn stepping(self, step: fn(&'static str)) -> Self {
-        Self { step, ..self }
+    pub fn stepping(self, kill_point: fn(&'static str)) -> Self {
+        Self { kill_point, ..self }
     }
 
     /// Names the user of the client. An object that one user has applied is tried again by another, who may have no right to it.

@@ -93,19 +93,20 @@ async fn fields_of_kubectl_are_taken_over_once_merge_is_dropped() {
     }
 }
 
+fn marked(world: &World, name: &str, key: &str, value: &str) -> Value {
+    let mut object = world.cm(name, "1");
+    object["metadata"]["annotations"] = json!({format!("kustomize.toolkit.fluxcd.io/{key}"): value});
+    object
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn marks_on_desired_and_live_are_heeded() {
     let mut world = World::new().await;
     let ns = &world.ns.clone();
-    let marked = |name: &str, key: &str, value: &str| -> Value {
-        let mut object = world.cm(name, "1");
-        object["metadata"]["annotations"] = json!({format!("kustomize.toolkit.fluxcd.io/{key}"): value});
-        object
-    };
     let manifests = [
-        marked("case", "reconcile", "DISABLED"),
-        marked("ignore", "ssa", "Ignore"),
-        marked("once", "ssa", "IfNotPresent"),
+        marked(&world, "case", "reconcile", "DISABLED"),
+        marked(&world, "ignore", "ssa", "Ignore"),
+        marked(&world, "once", "ssa", "IfNotPresent"),
         world.cm("live", "1"),
     ];
     let changes = world.apply(&manifests).await.unwrap();
@@ -122,7 +123,7 @@ async fn marks_on_desired_and_live_are_heeded() {
     }
     let notice = tokio::time::timeout(PATIENCE, world.notices.recv()).await.unwrap();
     assert_eq!(notice, Some(Notice::Drift));
-    let mut changed = marked("once", "ssa", "IfNotPresent");
+    let mut changed = marked(&world, "once", "ssa", "IfNotPresent");
     changed["data"]["k"] = json!("2");
     let changes = world.apply(&[changed, world.cm("live", "1")]).await.unwrap();
     assert_eq!(lines(&changes), format!("ConfigMap/{ns}/live skipped\nConfigMap/{ns}/once skipped"));
