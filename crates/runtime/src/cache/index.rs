@@ -40,14 +40,20 @@ impl<K: Cached> Cache<K> {
         let kept = index.clone();
         self.on_change(move |change| {
             let Some(key) = change.latest().map(|object| ObjectKey::of(&**object)) else { return };
+            let targets = |state: Option<&Arc<K>>| -> Vec<T> {
+                state.into_iter().flat_map(|object| names(object)).collect()
+            };
             let mut named = kept.named.write();
-            for target in change.old.iter().flat_map(|old| names(old)) {
+            // Not the new state of this change: changes of one object can be told in another order than they were made.
+            let (old, new) = (targets(change.old.as_ref()), targets(kept.objects.get(&key).as_ref()));
+            // Most changes are those of a status. The change by which the object came to name these is told too, if it was not yet.
+            if old == new {
+                return;
+            }
+            for target in old {
                 named.remove(&(target, key.clone()));
             }
-            // Not the new state of this change: changes of one object can be told in another order than they were made.
-            for target in kept.objects.get(&key).iter().flat_map(|object| names(object)) {
-                named.insert((target, key.clone()));
-            }
+            named.extend(new.into_iter().map(|target| (target, key.clone())));
         });
         index
     }
@@ -116,6 +122,24 @@ mod tests {
         cache.apply(ConfigMap::clone(&second));
         cache.tell(&super::super::Change { old: None, new: Some(first) });
         assert_eq!((found(&index, "x"), found(&index, "y")), (vec![], vec!["a".to_owned()]));
+        assert_eq!(index.named.read().len(), 1);
+    }
+
+    /// A change to the same names, as of a status, may be told before the one that began to name them.
+    #[test]
+    fn changes_that_keep_the_names_leave_them_whatever_their_order() {
+        let cache = Cache::default();
+        let states = [naming("a", 1, &["y"]), naming("a", 2, &["x"]), naming("a", 3, &["x"])].map(Arc::new);
+        for state in &states {
+            cache.apply(ConfigMap::clone(state));
+        }
+        let [first, second, third] = states;
+        let index = cache.index(names_of);
+        index.named.write().clear();
+        for (old, new) in [(Some(&second), &third), (Some(&first), &second), (None, &first)] {
+            cache.tell(&super::super::Change { old: old.cloned(), new: Some(Arc::clone(new)) });
+        }
+        assert_eq!((found(&index, "x"), found(&index, "y")), (vec!["a".to_owned()], vec![]));
         assert_eq!(index.named.read().len(), 1);
     }
 }
