@@ -49,7 +49,7 @@ impl KustomizationReconciler {
         let pruned = session.prune(&self.owner(kustomization), &entries).await;
         if let Some(failure) = pruned.failure() {
             if account_is_gone(&cluster, kustomization).await {
-                return Finalized::Done { events: vec![orphaned(kustomization, &entries)] };
+                return Finalized::Done { events: left_behind(kustomization, &pruned, &entries) };
             }
             tracing::error!(
                 name = run.key.name,
@@ -150,6 +150,14 @@ fn deleted(pruned: &Pruned, entries: &[Entry]) -> Vec<Entry> {
     entries.iter().filter(|entry| deleted.contains(&entry.id)).cloned().collect()
 }
 
+/// Returns the events of a deletion that nobody can bring to its end: one of the objects that went, if any did, and one of those that
+/// are left (KS-GC-26).
+fn left_behind(kustomization: &Kustomization, pruned: &Pruned, entries: &[Entry]) -> Vec<EventDraft> {
+    let lines = pruned.changes.lines();
+    let told = (!lines.is_empty()).then(|| event(kustomization, EventDraft::info, &lines));
+    told.into_iter().chain([orphaned(kustomization, &pruned.unsettled(entries))]).collect()
+}
+
 fn orphaned(kustomization: &Kustomization, entries: &[Entry]) -> EventDraft {
     let mut ids: Vec<_> = entries.iter().map(|entry| &entry.id).collect();
     ids.sort_by(|a, b| weir_ssa::by_apply_order(a, b));
@@ -184,6 +192,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use serde_json::json;
+    use weir_ssa::{Action, Change, ChangeSet, Rivals};
 
     use super::*;
 
@@ -199,6 +208,38 @@ mod tests {
         let entries = ids.map(|id| Entry { id: id.parse().unwrap(), version: "v1".into() });
         let message = orphaned(&kustomization, &entries).message;
         assert_eq!(message, "unable to prune objects: \nNamespace/n\nConfigMap/n/a\nDeployment/n/web");
+    }
+
+    /// KS-GC-26: an account that is gone may still be bound to some rights.
+    #[test]
+    fn objects_that_were_deleted_are_not_called_left_behind() {
+        let kustomization: Kustomization = serde_json::from_value(json!({
+            "apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": "Kustomization", "metadata": {"name": "app"},
+            "spec": {"interval": "1m", "prune": true, "sourceRef": {"kind": "GitRepository", "name": "app"}},
+        }))
+        .unwrap();
+        let tried = [
+            ("n_web_apps_Deployment", Action::Deleted),
+            ("n_a__ConfigMap", Action::Unknown),
+            ("n_b__Secret", Action::Skipped),
+        ];
+        let entries = tried.map(|(id, _)| Entry { id: id.parse().unwrap(), version: "v1".into() });
+        let changes = tried.map(|(id, action)| Change {
+            id: id.parse().unwrap(),
+            version: "v1".into(),
+            action,
+            rivals: Rivals::default(),
+        });
+        let pruned = Pruned { changes: ChangeSet(changes.into()), errors: Vec::new() };
+        let events = left_behind(&kustomization, &pruned, &entries);
+        let told: Vec<_> = events.iter().map(|event| (event.severity, event.message.as_str())).collect();
+        let expected = [
+            (Severity::Info, "Deployment/n/web deleted\nSecret/n/b skipped"),
+            (Severity::Error, "unable to prune objects: \nConfigMap/n/a"),
+        ];
+        assert_eq!(told, expected);
+        let nothing = left_behind(&kustomization, &Pruned::default(), &entries);
+        assert_eq!(nothing.len(), 1, "nothing was deleted");
     }
 
     #[test]
