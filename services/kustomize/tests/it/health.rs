@@ -248,6 +248,44 @@ async fn new_revision_waits_for_the_health_of_the_old_one_where_it_is_to() {
     assert_eq!(world.config_map("a").await.unwrap().data["data"]["k"], "2");
 }
 
+/// KS-TST-8
+#[tokio::test(flavor = "multi_thread")]
+async fn a_failed_health_check_that_is_put_right_passes() {
+    let world = World::new().await;
+    let check = json!({"apiVersion": "v1", "kind": "ConfigMap", "current": "data.k == 'good'",
+        "failed": "data.k == 'bad'"});
+    world.source("src", 1, &[("a.yaml", &cm("a", "bad"))]).await;
+    world.kustomization("app", json!({"wait": true, "healthCheckExprs": [check]})).await;
+    let failed = world.not_ready("app", "HealthCheckFailed").await;
+    let healthy = weir_testkit::condition(&failed, "Healthy").unwrap();
+    assert_eq!((healthy.status.as_str(), healthy.reason.as_str()), ("False", "HealthCheckFailed"));
+    let inventory = json!([{"id": format!("{}_a__ConfigMap", world.ns), "v": "v1"}]);
+    assert_eq!(failed.data["status"]["inventory"]["entries"], inventory);
+
+    let second = world.source("src", 2, &[("a.yaml", &cm("a", "good"))]).await;
+    let fixed = world.applied("app", &second).await;
+    let healthy = weir_testkit::condition(&fixed, "Healthy").unwrap();
+    assert_eq!((healthy.status.as_str(), healthy.reason.as_str()), ("True", "Succeeded"));
+    assert_eq!(fixed.data["status"]["inventory"]["entries"], inventory);
+    world.event("app", "Health check passed in ").await;
+}
+
+/// KS-TST-17, KS-CEL-5: half a minute is the shortest time of a health check.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_expression_that_cannot_be_evaluated_is_named_when_the_time_is_over() {
+    let world = World::new().await;
+    let check = json!({"apiVersion": "v1", "kind": "ConfigMap", "current": "has(data.foo.bar)"});
+    world.source("src", 1, &[("a.yaml", &cm("a", "1"))]).await;
+    world.kustomization("app", json!({"wait": true, "timeout": "1s", "healthCheckExprs": [check]})).await;
+    let failed = world.not_ready("app", "HealthCheckFailed").await;
+    let expected = format!(
+        "timeout waiting for: [ConfigMap/{}/a status: 'Unknown': failed to evaluate the CEL expression \
+         'has(data.foo.bar)': no such key: foo]",
+        world.ns
+    );
+    assert_eq!(weir_testkit::condition(&failed, "Healthy").unwrap().message, expected);
+}
+
 /// KS-CEL-6: what an expression says of a class decides when the objects after it are applied.
 #[tokio::test(flavor = "multi_thread")]
 async fn expressions_hold_between_stages() {
@@ -307,6 +345,14 @@ async fn children_are_waited_for_until_they_are_ready_for_the_new_revision() {
     let explanation = client(&world).explain(request).await.unwrap().into_inner().explanation.unwrap();
     let child = format!("Kustomization/{}/child", world.ns);
     assert!(explanation.causes.iter().any(|cause| cause.object == child), "{explanation:?}");
+    // An expression decides alone (KS-CEL-3).
+    let expression = json!({"apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": "Kustomization",
+        "current": "status.conditions.exists(it, it.type == 'Ready' && it.status == 'True')"});
+    let check = json!({"apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": "Kustomization", "name": "child",
+        "namespace": world.ns});
+    let fields = json!({"path": "./child", "healthChecks": [check], "healthCheckExprs": [expression]});
+    world.kustomization("judge", fields).await;
+    world.applied("judge", &second).await;
     ready(&second).await;
     world.applied("parent", &second).await;
 }

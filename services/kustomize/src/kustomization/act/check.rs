@@ -79,7 +79,8 @@ impl KustomizationReconciler {
     }
 
     pub(super) async fn check(&self, session: &Session, mut waiting: Waiting) -> Done {
-        let outdated = self.outdated(waiting.inputs.target, &waiting.check.targets).await;
+        let (custom, targets) = (&waiting.check.custom, &waiting.check.targets);
+        let outdated = self.outdated(waiting.inputs.target, custom, targets).await;
         let (verdict, poll) = waiting.check.look(session, &outdated, self.settings.fails_fast).await;
         let took = waiting.check.started.elapsed();
         match verdict {

@@ -62,7 +62,7 @@ impl KustomizationReconciler {
         ids: Vec<ObjectId>,
     ) -> Vec<Assessment> {
         let (session, count) = (&cluster.session(kustomization), ids.len());
-        let outdated = &self.outdated(cluster.fingerprint(), &ids).await;
+        let outdated = &self.outdated(cluster.fingerprint(), &check.custom, &ids).await;
         let looks =
             ids.into_iter().map(|id| async move { check.health(session, outdated, &id).await.0.assessment });
         let mut found = Vec::with_capacity(count);

@@ -4,23 +4,30 @@ use std::collections::{HashMap, HashSet};
 
 use weir_api::Kustomization;
 use weir_runtime::{ObjectKey, condition};
-use weir_ssa::ObjectId;
+use weir_ssa::{Judge, ObjectId};
 
 use super::super::KustomizationReconciler;
 use super::super::decide::conditions;
+use super::super::expression::HealthChecks;
 use super::is_kustomization;
 use crate::source::{Source, SourceId, is_revision};
 
 impl KustomizationReconciler {
     /// Returns the Kustomizations among objects of a cluster that are not ready for the latest revision of their source. A run says so in
-    /// the status only once it has lasted for two seconds (docs/adr/0013), or at its end. Nothing is known of those in `remote` clusters.
-    pub(crate) async fn outdated(&self, remote: Option<[u8; 32]>, ids: &[ObjectId]) -> HashSet<ObjectId> {
+    /// the status only once it has lasted for two seconds (docs/adr/0013), or at its end. Nothing is known of those in `remote` clusters, and
+    /// where a `custom` expression covers Kustomizations, it alone decides (KS-CEL-3).
+    pub(crate) async fn outdated(
+        &self,
+        remote: Option<[u8; 32]>,
+        custom: &HealthChecks,
+        ids: &[ObjectId],
+    ) -> HashSet<ObjectId> {
         let mut sources: HashMap<SourceId, Source> = HashMap::new();
         let mut outdated = HashSet::new();
         if remote.is_some() {
             return outdated;
         }
-        for id in ids.iter().filter(|id| is_kustomization(id)) {
+        for id in ids.iter().filter(|id| is_kustomization(id) && !custom.covers(id)) {
             let key = ObjectKey::new(id.namespace.clone(), id.name.clone());
             let Some(child) = self.kustomizations.get(&key) else { continue };
             let source_id = SourceId::of(&child);
