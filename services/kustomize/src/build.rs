@@ -1,7 +1,7 @@
 //! From files to manifests: the kustomization file with the spec merged in, the build, the substitution (KS 6, 8).
 //!
-//! Pure and CPU bound: it is run off the reactor, and knows neither cluster nor clock. `weir build kustomization` builds with
-//! it too.
+//! It takes the time of a CPU, and that of the servers which keep keys and remote bases: it is run off the reactor. It knows neither
+//! cluster nor clock. `weir build kustomization` builds with it too.
 
 mod document;
 mod generate;

@@ -3,8 +3,8 @@
 //! ```text
 //!            ┌ source, dependencies, variables, memory, ledger
 //! observe ───┘
-//!    └► decide ─► Plan: refuse | leave | check health | confirm | apply
-//!         └► act ─► Done: refused | failed | waiting | finished
+//!    └► decide ─► Plan: why nothing is done, or the work to do
+//!         └► act ─► Done: how far the run has come
 //!              └► report ─► status, events, next run
 //! ```
 //!
@@ -13,6 +13,7 @@
 mod act;
 mod attempt;
 mod change_log;
+mod circle;
 mod decide;
 mod expression;
 mod extent;
@@ -31,6 +32,7 @@ mod rivals;
 mod wake;
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use kube::Client;
 use weir_api::Kustomization;
@@ -121,12 +123,14 @@ impl Reconciler for KustomizationReconciler {
 
     async fn reconcile(&self, run: Run<Kustomization>) -> Outcome<Kustomization> {
         self.memory.begin(&run.key, run.object.metadata.uid.as_deref());
-        let observed = self.observe(&run.object, &run.causes).await;
+        let source = self.look(&run.object).await;
+        let observed = self.observe(&run.object, source, &run.causes).await;
         let plan = decide::decide(&observed, &self.settings);
         self.memory.decided(&run.key, plan.is_held());
         let done = self.act(&run, &observed, plan).await;
         self.remember(&run, &observed, &done);
-        report::report(&run.object, run.now, &self.settings, done)
+        let now = report::Moment { time: run.now, instant: Instant::now() };
+        report::report(&run.object, now, &self.settings, done)
     }
 
     async fn finalize(&self, run: Run<Kustomization>) -> Finalized<Kustomization> {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use weir_api::{Artifact, Kustomization};
-use weir_runtime::{Run, killpoint};
+use weir_runtime::{ObjectKey, Run, killpoint};
 use weir_ssa::{ApplyFailure, ChangeSet, Judge, Manifest, Session, Settings as ApplySettings};
 
 use self::manifests::{Made, refuse_encrypted};
@@ -21,7 +21,7 @@ use super::failure::{Class, Failure, reason};
 use super::memory::{Applied, Inputs, Unit, Waiting};
 use super::observe::Observed;
 use super::prune_limit::{self, Asked};
-use super::{KustomizationReconciler, change_log, health, rivals};
+use super::{KustomizationReconciler, change_log, circle, health, rivals};
 use crate::build::Built;
 use crate::builds::Held;
 use crate::cluster::FIELD_MANAGER;
@@ -39,6 +39,7 @@ impl KustomizationReconciler {
         match plan {
             Plan::Refuse(failure) => Done::Refused(failure),
             Plan::Hold { artifact, failure } => {
+                let failure = self.naming_circle(&run.key, failure);
                 Done::Held(Attempt::new(run, &artifact, Extent::Changed), failure)
             }
             Plan::Leave => Done::Left,
@@ -78,6 +79,18 @@ impl KustomizationReconciler {
                     Err(failure) => Done::Failed(attempt, observed.discreet(failure)),
                 }
             }
+        }
+    }
+
+    /// Adds the circle of dependencies to the message of a Kustomization that waits for others, if it is part of one. It is looked for
+    /// only then: that takes a look at all that a Kustomization depends on.
+    fn naming_circle(&self, key: &ObjectKey, failure: Failure) -> Failure {
+        match failure.class {
+            Class::Dependency => {
+                let circle = circle::text(key, |key| self.kustomizations.get(key));
+                Failure { message: failure.message + &circle, ..failure }
+            }
+            _ => failure,
         }
     }
 

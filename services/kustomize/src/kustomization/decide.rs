@@ -24,7 +24,7 @@ pub(crate) enum Plan {
     Refuse(Failure),
     /// Nothing with this artifact, as the dependencies stand; say why.
     Hold { artifact: Arc<Artifact>, failure: Failure },
-    /// Nothing: what woke the run has already gone.
+    /// Nothing: what woke the run has already gone, or the Kustomization is suspended.
     Leave,
     /// Nothing yet: another run asks the remote cluster, or it does not answer for a moment. It is no news of this Kustomization, so
     /// nothing is reported.
@@ -98,7 +98,9 @@ pub(crate) fn decide(observed: &Observed, settings: &Settings) -> Plan {
         };
     }
     match applied {
-        _ if unit.is_stale() || observed.lacks_rights => Plan::Apply { artifact, extent: Extent::Full },
+        _ if unit.is_stale(observed.now) || observed.lacks_rights => {
+            Plan::Apply { artifact, extent: Extent::Full }
+        }
         Some(applied) if observed.is_proved && !applied.footprint.has_fetched() => {
             Plan::Confirm { artifact, digest: applied.digest.clone() }
         }
@@ -113,7 +115,7 @@ fn suspended(observed: &Observed, settings: &Settings) -> Plan {
         (Some(trigger), _) if settings.overtaken == Overtaken::Cancels => {
             Plan::Cancel { waiting: Arc::clone(waiting), trigger }
         }
-        (_, Err(_)) if waiting.check.has_time() => Plan::Postpone(OUTAGE),
+        (_, Err(_)) if waiting.check.has_time(observed.now) => Plan::Postpone(OUTAGE),
         _ => Plan::CheckHealth(Arc::clone(waiting)),
     }
 }
@@ -162,7 +164,8 @@ fn undisturbed(observed: &Observed) -> Option<&Arc<Waiting>> {
     let waiting = observed.unit.waiting.as_ref()?;
     let is_quiet = |cause: &Cause| matches!(cause, Cause::Health | Cause::Timer | Cause::Dependency);
     let is_unread = observed.inputs.is_none() || matches!(observed.variables, Some(Err(_)));
-    let may_wait = is_unread && waiting.inputs.is_of(&observed.kustomization) && waiting.check.has_time();
+    let has_time = waiting.check.has_time(observed.now);
+    let may_wait = is_unread && waiting.inputs.is_of(&observed.kustomization) && has_time;
     (may_wait && observed.causes.iter().all(is_quiet)).then_some(waiting)
 }
 
@@ -188,8 +191,7 @@ fn dependencies(observed: &Observed, artifact: &Artifact, settings: &Settings) -
                 "terminal error: failed to evaluate dependency {name}: {message}"
             )));
         }
-        ready(dependency, observed, artifact, settings)
-            .map_err(|message| Failure::dependency(message + &circle_text(&observed.circle)))?;
+        ready(dependency, observed, artifact, settings).map_err(Failure::dependency)?;
     }
     Ok(())
 }
@@ -218,15 +220,6 @@ pub(crate) fn artifact(observed: &Observed, settings: &Settings) -> Result<Arc<A
         Source::Artifact(artifact) => Ok(Arc::clone(artifact)),
         Source::Unreadable(error) => Err(Failure::source_unreadable(source_id, error)),
     }
-}
-
-/// Returns the message about Kustomizations that wait for each other and so never start.
-fn circle_text(circle: &[weir_runtime::ObjectKey]) -> String {
-    if circle.is_empty() {
-        return String::new();
-    }
-    let names: Vec<String> = circle.iter().map(ToString::to_string).collect();
-    format!(": circular dependency detected: {}", names.join(" -> "))
 }
 
 /// KS-DEP-1..6

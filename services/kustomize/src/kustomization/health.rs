@@ -241,8 +241,8 @@ impl Check {
     }
 
     /// Returns true before its time is over.
-    pub(crate) fn has_time(&self) -> bool {
-        self.started.elapsed() < self.timeout
+    pub(crate) fn has_time(&self, now: Instant) -> bool {
+        now.saturating_duration_since(self.started) < self.timeout
     }
 
     /// Returns true when the wait has taken long enough for an event.

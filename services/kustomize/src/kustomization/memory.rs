@@ -149,8 +149,8 @@ impl Unit {
     }
 
     /// Returns true when it is time to compare everything again.
-    pub(crate) fn is_stale(&self) -> bool {
-        self.checked.is_some_and(|checked| checked.elapsed() > FULL_CHECK)
+    pub(crate) fn is_stale(&self, now: Instant) -> bool {
+        self.checked.is_some_and(|checked| now.saturating_duration_since(checked) > FULL_CHECK)
     }
 
     /// Remembers that everything is compared from here on. A run that fails before its end leaves the rest to the next one, which knows
@@ -328,15 +328,15 @@ mod tests {
     #[test]
     fn only_full_applies_put_off_the_next_full_one() {
         let mut unit = Unit::default();
-        assert!(!unit.is_stale(), "the first apply compares everything");
+        assert!(!unit.is_stale(Instant::now()), "the first apply compares everything");
         unit.remember(applied());
-        assert!(!unit.is_stale());
+        assert!(!unit.is_stale(Instant::now()));
         unit = Unit::checked_long_ago();
         unit.remember(applied());
-        assert!(unit.is_stale());
+        assert!(unit.is_stale(Instant::now()));
         unit.compare_all();
         assert!(
-            !unit.is_stale(),
+            !unit.is_stale(Instant::now()),
             "also when the apply fails: the next one knows nothing and compares what is left"
         );
     }

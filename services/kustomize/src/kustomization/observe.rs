@@ -1,7 +1,7 @@
 //! Gathers what a decision needs: caches, memory, and the variables.
 
-use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
+use std::time::Instant;
 
 use weir_api::Kustomization;
 use weir_kustomize::SecretPart;
@@ -36,8 +36,6 @@ pub(crate) struct Observed {
     pub(crate) dependencies: Vec<Dependency>,
     /// `healthCheckExprs`, compiled; or what is wrong with them.
     pub(crate) health_checks: Result<Arc<HealthChecks>, String>,
-    /// The way from this Kustomization back to itself by `dependsOn`, if there is one.
-    pub(crate) circle: Vec<ObjectKey>,
     /// Nothing without `postBuild`, or while there is no artifact to substitute in.
     pub(crate) variables: Option<Result<Variables, variables::Error>>,
     /// Nothing without `decryption`, or while there is no artifact to decrypt.
@@ -52,6 +50,8 @@ pub(crate) struct Observed {
     pub(crate) is_proved: bool,
     /// True when somebody asks for a run and the account may no longer apply what it has applied.
     pub(crate) lacks_rights: bool,
+    /// The time to decide by.
+    pub(crate) now: Instant,
 }
 
 impl Observed {
@@ -89,20 +89,32 @@ impl Observed {
 }
 
 impl KustomizationReconciler {
-    pub(super) async fn observe(&self, kustomization: &Arc<Kustomization>, causes: &[Cause]) -> Observed {
-        let kustomization = Arc::clone(kustomization);
-        let key = ObjectKey::of(&*kustomization);
-        let source_id = SourceId::of(&kustomization);
+    /// Finds the source of a Kustomization for a run, and remembers what the run has seen of it: what the watches tell of from now on is
+    /// news.
+    pub(super) async fn look(&self, kustomization: &Kustomization) -> Source {
+        let key = ObjectKey::of(kustomization);
         self.memory.looks(&key);
-        let source = self.sources.find(&source_id).await;
+        let source = self.sources.find(&SourceId::of(kustomization)).await;
         if let Source::Artifact(artifact) = &source {
             self.memory.saw(&key, &artifact.revision);
         }
+        source
+    }
+
+    /// Gathers what is known beside the source. Remembers nothing: previews, which are no runs, observe too.
+    pub(super) async fn observe(
+        &self,
+        kustomization: &Arc<Kustomization>,
+        source: Source,
+        causes: &[Cause],
+    ) -> Observed {
+        let kustomization = Arc::clone(kustomization);
+        let key = ObjectKey::of(&*kustomization);
+        let source_id = SourceId::of(&kustomization);
         let dependencies = dependencies_of(&kustomization)
             .map(|key| Dependency { found: self.kustomizations.get(&key), verdict: None, key })
             .collect();
         let (dependencies, health_checks) = evaluated(&kustomization, dependencies, self.visibility()).await;
-        let circle = circle_of(&key, |key| self.kustomizations.get(key));
         let variables = match &source {
             Source::Artifact(_) => Variables::load(&self.client, &kustomization).await.transpose(),
             Source::Missing | Source::Empty | Source::Unreadable(_) => None,
@@ -129,7 +141,6 @@ impl KustomizationReconciler {
             source,
             dependencies,
             health_checks,
-            circle,
             variables,
             decryption,
             inputs,
@@ -138,6 +149,7 @@ impl KustomizationReconciler {
             unit,
             is_proved,
             lacks_rights,
+            now: Instant::now(),
         }
     }
 
@@ -194,28 +206,6 @@ pub(crate) fn dependencies_of(kustomization: &Kustomization) -> impl Iterator<It
         let named = reference.namespace.as_deref().filter(|text| !text.is_empty());
         ObjectKey::new(named.unwrap_or(own), reference.name.as_str())
     })
-}
-
-/// The shortest way from a Kustomization over its dependencies back to it. Each is looked at once.
-fn circle_of(start: &ObjectKey, find: impl Fn(&ObjectKey) -> Option<Arc<Kustomization>>) -> Vec<ObjectKey> {
-    let mut came_from: HashMap<ObjectKey, ObjectKey> = HashMap::new();
-    let mut left = VecDeque::from([start.clone()]);
-    while let Some(key) = left.pop_front() {
-        let Some(found) = find(&key) else { continue };
-        for next in dependencies_of(&found) {
-            if next == *start {
-                let back = std::iter::successors(Some(key.clone()), |at| came_from.get(at).cloned());
-                let mut way: Vec<ObjectKey> = std::iter::once(start.clone()).chain(back).collect();
-                way.reverse();
-                return way;
-            }
-            if !came_from.contains_key(&next) {
-                came_from.insert(next.clone(), key.clone());
-                left.push_back(next);
-            }
-        }
-    }
-    Vec::new()
 }
 
 fn inputs_of(

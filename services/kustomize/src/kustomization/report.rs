@@ -1,7 +1,7 @@
-//! From what a run came to, to the status, the events and the next run (KS-REC-30..32, KS 13, KS 14). Pure.
+//! From what a run came to, to the status, the events and the next run (KS-REC-30..32, KS 13, KS 14). Pure: the caller reads the clock.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use weir_api::condition_type::{HEALTHY, READY, RECONCILING, STALLED};
@@ -22,10 +22,17 @@ use crate::source::is_revision;
 /// Snapshots kept in the history (KS-STA-30).
 const MAX_HISTORY: usize = 5;
 
+/// The moment of a report: for conditions, and to measure how long things took.
+#[derive(Clone, Copy)]
+pub(crate) struct Moment {
+    pub(crate) time: Timestamp,
+    pub(crate) instant: Instant,
+}
+
 /// The report of a run.
 pub(crate) fn report(
     object: &Arc<Kustomization>,
-    now: Timestamp,
+    now: Moment,
     settings: &Settings,
     done: Done,
 ) -> Outcome<Kustomization> {
@@ -158,7 +165,7 @@ fn failed(
     let message = match (failure.reason, attempt.checked_since) {
         (reason::HEALTH_CHECK_FAILED, Some(since)) => {
             draft.set(HEALTHY, Status::False, failure.reason, &failure.message);
-            let took = in_milliseconds(since.elapsed());
+            let took = in_milliseconds(draft.since(since));
             format!("health check failed after {}: {}", text(took), failure.message)
         }
         _ => failure.message.clone(),
@@ -180,7 +187,7 @@ fn failed(
         draft.tell(EventDraft::error(failure.reason, message), attempt);
     }
     let retry = weir_api::Duration::from(pause);
-    let took = text(attempt.started.elapsed());
+    let took = text(draft.since(attempt.started));
     let line = format!("Reconciliation failed after {took}, next try in {retry}");
     draft.outcome(next).failed(line, failure.message.clone())
 }
@@ -221,7 +228,7 @@ fn finished(mut draft: Draft<'_>, attempt: &Attempt, health: Option<Duration>) -
     draft.writer.ready(&mut draft.status.conditions, reason::RECONCILIATION_SUCCEEDED, &message);
     draft.record(attempt, reason::RECONCILIATION_SUCCEEDED);
     let next = draft.object.spec.interval;
-    let took = text(attempt.started.elapsed());
+    let took = text(draft.since(attempt.started));
     let message = format!("Reconciliation finished in {took}, next run in {next}");
     let event = EventDraft::info(reason::RECONCILIATION_SUCCEEDED, message.clone());
     draft.tell(event.with(format!("{GROUP}/commit_status"), "update"), attempt);
@@ -234,13 +241,18 @@ struct Draft<'a> {
     object: &'a Arc<Kustomization>,
     status: KustomizationStatus,
     writer: Writer,
-    now: Timestamp,
+    now: Moment,
     events: Vec<EventDraft>,
 }
 
 impl<'a> Draft<'a> {
-    fn new(object: &'a Arc<Kustomization>, status: KustomizationStatus, now: Timestamp) -> Self {
-        Self { object, status, writer: Writer::of(&**object, now), now, events: Vec::new() }
+    fn new(object: &'a Arc<Kustomization>, status: KustomizationStatus, now: Moment) -> Self {
+        Self { object, status, writer: Writer::of(&**object, now.time), now, events: Vec::new() }
+    }
+
+    /// Returns how long ago something began.
+    fn since(&self, began: Instant) -> Duration {
+        self.now.instant.saturating_duration_since(began)
     }
 
     fn outcome(&self, next: Next) -> Outcome<Kustomization> {
@@ -343,12 +355,13 @@ impl<'a> Draft<'a> {
     /// KS-STA-30
     fn record(&mut self, attempt: &Attempt, status: &str) {
         let Some(digest) = &attempt.digest else { return };
+        let took = self.since(attempt.started);
         let history = &mut self.status.history;
         let place = history
             .iter()
             .position(|entry| entry.digest == *digest && entry.last_reconciled_status == status);
         let known = place.map(|place| history.remove(place));
-        let now = condition_time(self.now);
+        let now = condition_time(self.now.time);
         let revisions = [
             ("revision", Some(attempt.revision.clone())),
             ("originRevision", attempt.origin_revision.clone()),
@@ -363,7 +376,7 @@ impl<'a> Draft<'a> {
                     .as_ref()
                     .map_or_else(|| now.clone(), |known| known.first_reconciled.clone()),
                 last_reconciled: now,
-                last_reconciled_duration: attempt.started.elapsed().into(),
+                last_reconciled_duration: took.into(),
                 last_reconciled_status: status.to_owned(),
                 total_reconciliations: known.map_or(0, |known| known.total_reconciliations) + 1,
                 metadata,

@@ -83,6 +83,32 @@ async fn build_diff_inventory_and_reconcile_are_served_to_those_who_may() {
     assert_eq!(annotations["reconcile.fluxcd.io/requestedAt"], first.token);
 }
 
+/// A preview is no run: it leaves nothing behind that wakes the Kustomization. One whose run looks at its dependencies is woken by them,
+/// although it is ready.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_preview_wakes_nobody() {
+    let world = World::new().await;
+    world.source("base", 1, &[("b.yaml", &cm("b", "1"))]).await;
+    world.source("src", 1, &[("app/a.yaml", &cm("a", "1")), ("witness/c.yaml", &cm("c", "1"))]).await;
+    world.kustomization("base", json!({"sourceRef": {"kind": "GitRepository", "name": "base"}})).await;
+    world.ready("base").await;
+    world.kustomization("app", json!({"path": "./app", "dependsOn": [{"name": "base"}]})).await;
+    world.ready("app").await;
+    let second = json!({"name": "base", "readyExpr": "dep.status.lastAppliedRevision == 'main@sha1:2'"});
+    world.kustomization("witness", json!({"path": "./witness", "dependsOn": [second]})).await;
+    world.not_ready("witness", "DependencyNotReady").await;
+
+    let (reader, mut client) = (token(&world, "reader", &["get"]).await, client(&world));
+    let kustomization = Some(KustomizationRef { namespace: world.ns.clone(), name: "app".into() });
+    let build = client.build(authorized(&reader, BuildRequest { kustomization })).await;
+    assert!(build.unwrap().into_inner().message().await.unwrap().is_some());
+    let revision = world.source("base", 2, &[("b.yaml", &cm("b", "2"))]).await;
+    world.applied("base", &revision).await;
+    world.ready("witness").await;
+    let runs = world.requested("app").await.data["status"]["history"][0]["totalReconciliations"].clone();
+    assert_eq!(runs, json!(2), "the first run, and the one that was asked for");
+}
+
 async fn followed(mut answers: tonic::Streaming<ReconcileNowResponse>) -> Vec<ReconcileNowResponse> {
     let all = async {
         let mut all = Vec::new();

@@ -14,6 +14,7 @@ use crate::kustomization::failure::{Failure, reason};
 use crate::kustomization::observe::Observed;
 use crate::kustomization::{KustomizationReconciler, inventory};
 use crate::mask::Masks;
+use crate::source::SourceId;
 
 impl KustomizationReconciler {
     /// The manifests of the current artifact, whatever its dependencies, and what of them is not to be seen: the variables that
@@ -22,7 +23,7 @@ impl KustomizationReconciler {
         &self,
         kustomization: &Arc<Kustomization>,
     ) -> Result<(Vec<Manifest>, Masks), Failure> {
-        let mut observed = self.observe(kustomization, &[]).await;
+        let mut observed = self.observed(kustomization).await;
         let variables = observed.variables.take();
         observed.variables = variables.map(|variables| variables.map(|variables| variables.masked()));
         let (manifests, parts) = self.manifests(&observed).await?;
@@ -36,7 +37,7 @@ impl KustomizationReconciler {
         &self,
         kustomization: &Arc<Kustomization>,
     ) -> Result<(Vec<Difference>, Masks), (Failure, Masks)> {
-        let observed = self.observe(kustomization, &[]).await;
+        let observed = self.observed(kustomization).await;
         let hidden = |failure: Failure, masks: Masks| {
             (Failure { message: masks.text(&failure.message), ..failure }, masks)
         };
@@ -47,6 +48,12 @@ impl KustomizationReconciler {
             Ok(differences) => Ok((differences, masks)),
             Err(failure) => Err(hidden(failure, masks)),
         }
+    }
+
+    /// Looks beside any run: what a preview sees is news for the next run all the same.
+    async fn observed(&self, kustomization: &Arc<Kustomization>) -> Observed {
+        let source = self.sources.find(&SourceId::of(kustomization)).await;
+        self.observe(kustomization, source, &[]).await
     }
 
     /// The manifests, and parts of values of Secrets that stand elsewhere.
