@@ -11,7 +11,7 @@ use weir_http::Profile;
 use weir_kms::{KeyServers, LoginPaths};
 use weir_proto::kustomize::v1::kustomizations_server::KustomizationsServer;
 use weir_remote_bases::RemoteBases;
-use weir_runtime::gate::WORKLOAD_IDENTITY;
+use weir_runtime::gate::{Gates, WORKLOAD_IDENTITY};
 use weir_runtime::metrics::Payload;
 use weir_runtime::{Cache, Cause, Environment, Index, ObjectKey, Program, Queue, Service, ServiceError};
 use weir_ssa::{Notice, ObjectId, Owner};
@@ -59,7 +59,7 @@ pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
     let logins = service.logins(&args.default_decryption_service_account)?;
     let clusters = clusters(&args, &service, &logins, Arc::clone(&queue), Arc::clone(&memory))?;
     let reconciler = KustomizationReconciler {
-        settings: settings(&args, &service)?,
+        settings: settings(&args, service.gates())?,
         client: service.client().clone(),
         kustomizations: all.clone(),
         sources: sources.clone(),
@@ -125,10 +125,9 @@ fn is_toolkit(id: &ObjectId) -> bool {
     id.group.ends_with(".toolkit.fluxcd.io")
 }
 
-fn settings(args: &Args, service: &Service) -> Result<Settings, ServiceError> {
+fn settings(args: &Args, gates: &Gates) -> Result<Settings, ServiceError> {
     let prune_limit = args.prune_limit.parse::<PruneLimit>();
     let prune_limit = prune_limit.map_err(|error| ServiceError::Other(format!("--prune-limit: {error}")))?;
-    let gates = service.gates();
     // A kind parses from any text.
     let stage = args.custom_apply_stage_kinds.iter().filter_map(|kind| kind.parse().ok());
     Ok(Settings {
@@ -258,4 +257,64 @@ fn wake_by<S>(
 {
     let (named, units, to) = (by_source.clone(), Arc::clone(memory), queue.clone());
     sources.on_change(move |change| wake_by_source(change, &named, &units, &to));
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+    use rstest::rstest;
+
+    use super::*;
+
+    fn settings_of(flags: &[&str]) -> Settings {
+        let args = Args::parse_from(["kustomize-controller"].iter().chain(flags));
+        let gates = Gates::parse(&GATES, &args.runtime.feature_gates.join(",")).unwrap();
+        settings(&args, &gates).unwrap()
+    }
+
+    #[test]
+    fn settings_without_flags_are_those_of_flux() {
+        let usual = settings_of(&[]);
+        let expected = Settings {
+            requeue_dependency: "30s".parse().unwrap(),
+            no_cross_namespace_refs: false,
+            has_external_artifacts: true,
+            workload_identity: false,
+            adds_ready_expr: false,
+            is_strict: true,
+            fails_fast: true,
+            concurrent_ssa: 4,
+            overridden_managers: Vec::new(),
+            custom_stage: Vec::new(),
+            overtaken: Overtaken::GivesWay,
+            migrates_versions: false,
+            groups_change_log: false,
+            prune_limit: PruneLimit::default(),
+        };
+        assert_eq!(format!("{usual:?}"), format!("{expected:?}"));
+    }
+
+    /// Each flag and gate changes its own setting, and no other.
+    #[rstest]
+    #[case("--requeue-dependency=7s", |it: &mut Settings| it.requeue_dependency = "7s".parse().unwrap())]
+    #[case("--no-cross-namespace-refs", |it: &mut Settings| it.no_cross_namespace_refs = true)]
+    #[case("--feature-gates=ExternalArtifact=false", |it: &mut Settings| it.has_external_artifacts = false)]
+    #[case("--feature-gates=ObjectLevelWorkloadIdentity=true", |it: &mut Settings| it.workload_identity = true)]
+    #[case("--feature-gates=AdditiveCELDependencyCheck=true", |it: &mut Settings| it.adds_ready_expr = true)]
+    #[case("--feature-gates=StrictPostBuildSubstitutions=false", |it: &mut Settings| it.is_strict = false)]
+    #[case("--feature-gates=DisableFailFastBehavior=true", |it: &mut Settings| it.fails_fast = false)]
+    #[case("--concurrent-ssa=9", |it: &mut Settings| it.concurrent_ssa = 9)]
+    #[case("--override-manager=hand", |it: &mut Settings| it.overridden_managers = vec!["hand".to_owned()])]
+    #[case("--custom-apply-stage-kinds=a.example/A,B", |it: &mut Settings|
+        it.custom_stage = vec!["a.example/A".parse().unwrap(), "B".parse().unwrap()])]
+    #[case("--feature-gates=CancelHealthCheckOnNewRevision=true", |it: &mut Settings| it.overtaken = Overtaken::Cancels)]
+    #[case("--feature-gates=CancelHealthCheckOnNewRevision=false", |it: &mut Settings| it.overtaken = Overtaken::GoesOn)]
+    #[case("--feature-gates=MigrateAPIVersion=true", |it: &mut Settings| it.migrates_versions = true)]
+    #[case("--feature-gates=GroupChangeLog=true", |it: &mut Settings| it.groups_change_log = true)]
+    #[case("--prune-limit=20,50%", |it: &mut Settings| it.prune_limit = "20,50%".parse().unwrap())]
+    fn a_flag_changes_its_own_setting(#[case] flag: &str, #[case] change: fn(&mut Settings)) {
+        let mut expected = settings_of(&[]);
+        change(&mut expected);
+        assert_eq!(format!("{:?}", settings_of(&[flag])), format!("{expected:?}"));
+    }
 }

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 
-use crate::world::World;
+use crate::world::{World, cm};
 
 const AGE: &[&str] = &["age.agekey"];
 
@@ -32,7 +32,8 @@ async fn value(world: &World, secret: &str, key: &str) -> String {
 async fn encrypted_secrets_and_files_are_applied_in_the_clear() {
     let world = World::new().await;
     keys(&world, "keys", AGE).await;
-    let list = "resources: [secret.yaml, base]\n";
+    let list = "resources: [secret.yaml, base, patched.yaml]\npatches: [{path: patch.yaml, target: {name: patched}}]\n";
+    let patched = "apiVersion: v1\nkind: Secret\nmetadata: {name: patched}\n";
     let base = "generatorOptions: {disableNameSuffixHash: true}\nsecretGenerator:\n- name: made\n  files: [values.yaml=v, all=b]\n- name: env\n  envs: [e]\n";
     let (secret, yaml, binary, env) = (
         data("cases/secret.yaml"),
@@ -43,6 +44,8 @@ async fn encrypted_secrets_and_files_are_applied_in_the_clear() {
     let files = [
         ("kustomization.yaml", list),
         ("secret.yaml", &secret),
+        ("patched.yaml", patched),
+        ("patch.yaml", &secret),
         ("base/kustomization.yaml", base),
         ("base/v", &yaml),
         ("base/b", &binary),
@@ -53,14 +56,20 @@ async fn encrypted_secrets_and_files_are_applied_in_the_clear() {
     world.kustomization("app", decryption.clone()).await;
     world.ready("app").await;
     assert_eq!(value(&world, "db", "password").await, "correct horse");
+    assert_eq!(value(&world, "patched", "password").await, "correct horse");
     assert_eq!(value(&world, "made", "values.yaml").await, data("cases/age.yaml.plain"));
     assert_eq!(value(&world, "made", "all").await, data("cases/age.binary.plain"));
     assert_eq!(value(&world, "env", "PASSWORD").await, "p=ss\\nword");
     let events = world.events("app").await;
     assert!(!events.iter().any(|event| event.contains("correct horse")), "{events:?}");
-    // A second run changes nothing.
-    world.requested("app").await;
-    assert_eq!(world.events("app").await.iter().filter(|event| event.contains("configured")).count(), 0);
+    // The next revision is built, and so decrypted, anew: nothing else changes.
+    let more = cm("more", "1");
+    let list = list.replace("resources: [", "resources: [more.yaml, ");
+    let files = files.into_iter().skip(1).chain([("kustomization.yaml", &*list), ("more.yaml", &more)]);
+    let revision = world.source("src", 2, &files.collect::<Vec<_>>()).await;
+    world.applied("app", &revision).await;
+    let changes = world.event("app", "ConfigMap").await;
+    assert_eq!(changes, format!("Progressing: ConfigMap/{}/more created", world.ns));
 }
 
 /// KS-DEC-1, KS-DEC-28: what is missing is named, and nothing is applied.
