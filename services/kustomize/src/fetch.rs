@@ -233,27 +233,4 @@ fn failure(error: FetchError) -> Error {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// KS-SRC-22
-    #[test]
-    fn digest_of_the_status_may_lack_its_algorithm_and_is_named_when_it_is_none() {
-        let hex = "a".repeat(64);
-        assert_eq!(promised(&hex).unwrap().to_string(), format!("sha256:{hex}"));
-        let failure = |text: &str| promised(text).unwrap_err().to_string();
-        assert!(failure("").ends_with("empty digest"));
-        let message = "failed to parse digest 'md5:ab': unsupported digest algorithm";
-        assert!(failure("md5:ab").ends_with(message), "{}", failure("md5:ab"));
-        let message = "failed to parse digest 'sha256:zz': invalid checksum digest format";
-        assert!(failure("zz").ends_with(message), "{}", failure("zz"));
-    }
-
-    /// KS-SRC-20
-    #[test]
-    fn pauses_between_downloads_double_up_to_half_a_minute() {
-        let pauses: Vec<_> = (1..=7).map(|failures| pause(failures).as_secs()).collect();
-        assert_eq!(pauses, [1, 2, 4, 8, 16, 30, 30]);
-        assert_eq!(pause(u32::MAX), RETRY_PAUSE.1);
-    }
-}
+mod tests;
