@@ -1,7 +1,7 @@
 use std::convert::Infallible;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use http::{Request as HttpRequest, Response};
+use http::{Request as HttpRequest, Response, StatusCode};
 use kube::client::Body;
 use parking_lot::Mutex;
 use rstest::rstest;
@@ -122,6 +122,33 @@ async fn the_answered_audiences_count(
     let identity = authorizer.identify_bearer(Some(&token(claimed))).await;
     assert_eq!(log.lock()[0].1["audiences"], asked);
     assert_eq!(identity.is_ok(), is_known, "{identity:?}");
+}
+
+/// Nobody is let in while a review is not answered, and that is not remembered as an answer.
+#[rstest]
+#[case::of_the_token("/tokenreviews")]
+#[case::of_the_right("/subjectaccessreviews")]
+#[tokio::test]
+async fn security_a_review_that_is_not_answered_refuses(#[case] unanswered: &'static str) {
+    let is_away = Arc::new(AtomicBool::new(true));
+    let away = Arc::clone(&is_away);
+    let server = tower::service_fn(move |request: HttpRequest<Body>| {
+        let away = away.load(Ordering::SeqCst) && request.uri().path().ends_with(unanswered);
+        async move {
+            let body = request.into_body().collect_bytes().await.unwrap();
+            let mut review: Value = serde_json::from_slice(&body).unwrap();
+            review["status"] = json!({"authenticated": true, "user": user(), "allowed": true});
+            let status = if away { StatusCode::SERVICE_UNAVAILABLE } else { StatusCode::CREATED };
+            let answer = Response::builder().status(status);
+            Ok::<_, Infallible>(answer.body(Body::from(serde_json::to_vec(&review).unwrap())).unwrap())
+        }
+    });
+    let authorizer = Authorizer::new(kube::Client::new(server, "default"), Peers::in_process());
+    let header = token("kubernetes");
+    let refused = authorizer.allow_bearer(Some(&header), access()).await.unwrap_err();
+    assert_eq!(refused.code(), tonic::Code::Unavailable, "{refused}");
+    is_away.store(false, Ordering::SeqCst);
+    authorizer.allow_bearer(Some(&header), access()).await.unwrap();
 }
 
 #[tokio::test]
