@@ -9,13 +9,16 @@ use weir_testkit::{ControlPlane, Fault, FaultProxy};
 
 use crate::world::{DEADLINE, MarkReady, World, flags};
 
+/// Time until a lease has another holder, or its loss is noticed: less than that after which a lease expires or has to be renewed.
+const RELEASED: Duration = Duration::from_secs(20);
+
 fn election(namespace: &str, identity: &str) -> Election {
     Election {
         lease: "source-controller-leader-election".into(),
         namespace: namespace.into(),
         identity: identity.into(),
-        duration: Duration::from_secs(15),
-        renew_deadline: Duration::from_secs(10),
+        duration: Duration::from_secs(60),
+        renew_deadline: Duration::from_secs(40),
         retry_period: Duration::from_millis(100),
         release: true,
     }
@@ -57,7 +60,7 @@ async fn the_second_replica_leads_as_soon_as_the_first_gives_the_lease_back() {
     };
     let (kept, ()) = tokio::join!(first.hold(&client, work, || never.cancel()), waiting);
     assert!(kept);
-    let taken = tokio::time::timeout(Duration::from_secs(5), second.acquire(&client, &never)).await;
+    let taken = tokio::time::timeout(RELEASED, second.acquire(&client, &never)).await;
     assert_eq!(taken.ok(), Some(true), "a released lease must not have to expire");
 }
 
@@ -95,7 +98,7 @@ async fn a_lease_that_cannot_be_renewed_is_lost_after_the_deadline(#[case] fault
     }
     let stop_work = CancellationToken::new();
     let holding = election.hold(&client, stop_work.cancelled(), || stop_work.cancel());
-    let kept = tokio::time::timeout(Duration::from_secs(20), holding).await;
+    let kept = tokio::time::timeout(DEADLINE, holding).await;
     assert_eq!(kept.ok(), Some(false));
 }
 
@@ -130,7 +133,7 @@ async fn a_service_whose_lease_is_taken_ends_without_delay() {
     let patch = serde_json::json!({ "spec": { "holderIdentity": "thief" } });
     leases.patch(name, &Default::default(), &kube::api::Patch::Merge(patch)).await.unwrap();
     let shutdown = world.env.shutdown.clone();
-    let ended = tokio::time::timeout(Duration::from_secs(10), world.ended()).await;
+    let ended = tokio::time::timeout(RELEASED, world.ended()).await;
     assert!(matches!(ended.unwrap(), Err(ServiceError::LeaseLost(lease)) if lease == name));
     assert!(shutdown.is_cancelled());
 }

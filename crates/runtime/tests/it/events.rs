@@ -1,8 +1,8 @@
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use axum::http::StatusCode;
 use weir_runtime::args::EventsArgs;
-use weir_testkit::{WebhookSink, eventually, wait_ready};
+use weir_testkit::{SinkAnswer, WebhookSink, eventually, wait_ready};
 
 use crate::world::{DEADLINE, MarkReady, World, flags};
 
@@ -28,12 +28,15 @@ async fn events_are_posted_in_flux_form() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_notification_service_that_is_away_holds_nothing_up_and_gets_the_event_later() {
     let sink = WebhookSink::start().await.unwrap();
-    sink.answer(StatusCode::SERVICE_UNAVAILABLE);
+    let is_first = AtomicBool::new(true);
+    sink.answer_with(move |_| {
+        let is_away = is_first.swap(false, Ordering::SeqCst);
+        let status = if is_away { StatusCode::SERVICE_UNAVAILABLE } else { StatusCode::ACCEPTED };
+        SinkAnswer { status, ..SinkAnswer::default() }
+    });
     let world = world(&sink).await;
     world.receiver("a", "").await;
     wait_ready(&world.receivers().await, "a", DEADLINE).await.unwrap();
-    sink.wait_for_requests(1, DEADLINE).await.unwrap();
-    sink.answer(StatusCode::ACCEPTED);
     sink.wait_for_requests(2, DEADLINE).await.unwrap();
     world.stop().await;
     assert_eq!(sink.requests().len(), 2, "delivered means told once");
@@ -109,9 +112,16 @@ async fn without_an_address_events_go_to_kubernetes_only() {
     })
     .await
     .unwrap();
-    let text = world.env.metrics.encode().unwrap();
-    assert!(!text.contains(r#"weir_route_total{payload="event",route="http"} 1"#), "{text}");
+    let metrics = world.env.metrics.clone();
     world.stop().await;
+    let text = metrics.encode().unwrap();
+    // An event that is sent to nobody would be lost.
+    assert!(text.contains(r#"weir_events_lost_total{destination="kubernetes"} 0"#), "{text}");
+    let to_notification =
+        ["weir_events_lost_total{destination=\"notification\"}", "weir_route_total{payload=\"event\""];
+    for line in text.lines().filter(|line| to_notification.iter().any(|series| line.starts_with(series))) {
+        assert!(line.ends_with(" 0"), "{line}");
+    }
 }
 
 /// A namespace that is being deleted takes no Events, which is no loss that anybody should be called for.
