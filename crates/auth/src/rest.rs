@@ -118,7 +118,8 @@ fn reason(body: &[u8], secrets: &[SecretString]) -> String {
     let listed = body.get("errors").and_then(serde_json::Value::as_array).into_iter().flatten();
     let all = std::iter::once(found).chain(listed.filter_map(serde_json::Value::as_str));
     let found = all.filter(|text| !text.is_empty()).collect::<Vec<_>>().join(", ");
-    let words: String = weir_http::without_secrets(found, secrets).chars().take(MAX_WORDS).collect();
+    let words = weir_http::redact(&found, secrets, weir_http::REDACTED);
+    let words: String = words.chars().take(MAX_WORDS).collect();
     if words.is_empty() { words } else { format!(": {words}") }
 }
 

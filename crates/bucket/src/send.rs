@@ -92,7 +92,8 @@ impl Sender {
             response.headers().get(REGION).and_then(|region| region.to_str().ok()).map(str::to_owned);
         let body = weir_http::read_capped(response, MAX_ERROR_BYTES).await.unwrap_or_default();
         let Words { code, message, region } = words(status, &body);
-        let message = weir_http::without_secrets(message, &self.secrets).chars().take(MAX_WORDS).collect();
+        let message = weir_http::redact(&message, &self.secrets, weir_http::REDACTED);
+        let message = message.chars().take(MAX_WORDS).collect();
         let region = Some(region).filter(|region| !region.is_empty()).or(header);
         Err(Error::Refused {
             status,

@@ -317,7 +317,7 @@ pub enum SshError {
 impl Error {
     /// Returns the same without the secrets that the server got and repeated (SRC-SCK-11).
     pub(crate) fn without(self, secrets: &[SecretString]) -> Self {
-        let clean = |words: String| weir_http::without_secrets(words, secrets);
+        let clean = |words: String| weir_http::redact(&words, secrets, weir_http::REDACTED);
         match self {
             Self::AuthenticationRequired { detail } => Self::AuthenticationRequired { detail: clean(detail) },
             Self::AuthorizationFailed { detail } => Self::AuthorizationFailed { detail: clean(detail) },

@@ -221,9 +221,11 @@ impl Error {
     /// Returns the same without the secrets that the server got and repeated (SRC-SCK-11).
     pub(crate) fn without(self, secrets: &[SecretString]) -> Self {
         match self {
-            Self::Malformed { what, url, reason } => {
-                Self::Malformed { what, url, reason: weir_http::without_secrets(reason, secrets) }
-            }
+            Self::Malformed { what, url, reason } => Self::Malformed {
+                what,
+                url,
+                reason: weir_http::redact(&reason, secrets, weir_http::REDACTED),
+            },
             other => other,
         }
     }
@@ -293,7 +295,7 @@ struct Diagnostic {
 
 /// The words of an answer: its structured errors if it has them, else its status and the start of its page.
 fn words(method: &Method, status: StatusCode, body: &[u8], secrets: &[SecretString]) -> String {
-    let clean = |words: String| weir_http::without_secrets(words, secrets);
+    let clean = |words: String| weir_http::redact(&words, secrets, weir_http::REDACTED);
     let diagnostics = serde_json::from_slice::<Diagnostics>(body).map(|body| body.errors).unwrap_or_default();
     let lines: Vec<String> = diagnostics.iter().map(Diagnostic::words).collect();
     match lines.as_slice() {

@@ -2,7 +2,6 @@
 //! (NTF-46 … NTF-55, NTF-125, NTF-126).
 
 pub(crate) mod answer;
-pub mod mask;
 pub mod nats;
 mod redirect;
 pub mod retry;

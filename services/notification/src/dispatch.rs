@@ -15,13 +15,14 @@ use weir_access::Secrets;
 use weir_api::{Alert, Provider};
 use weir_auth::Logins;
 use weir_expression::{Expression, Type};
+use weir_http::redact;
 use weir_runtime::client::reason;
 use weir_runtime::{Cache, EventDraft, EventSink, ObjectKey};
 
 use self::discarded::Discarded;
 use self::fairness::{Fairness, MAX_WAITING_PER_PROVIDER};
 use self::guard::{Policy, Verdict};
-use crate::delivery::{DeliveryError, Sender, mask};
+use crate::delivery::{DeliveryError, Sender};
 use crate::event::{Event, ObjectReference, metadata};
 use crate::metrics::DeliveryMetrics;
 use crate::outbox::{Entry, Outbox, Room, Target};
@@ -30,6 +31,8 @@ use crate::provider::resolve::{Resolved, resolve};
 use crate::provider::{self, GIT_STATUS_TYPES, Settings, git};
 use crate::tasks::Tasks;
 
+/// Text that stands for a secret in the error of a delivery (NTF-54, NTF-128).
+const MASK: &str = "*****";
 /// Time for one delivery with all its tries; the Provider can set another.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(15);
 /// Deliveries that a slow watcher may lag behind before it misses some.
@@ -262,13 +265,14 @@ impl Dispatcher {
             .map_err(|error| context(error.to_string()))?;
         if let Err(error) = log_in(&self.parts.logins, provider, &mut resolved, timeout).await {
             let error = format!("failed to initialize notifier: {error}");
-            return Err(context(mask::mask(&error, &resolved.secrets)));
+            return Err(context(redact(&error, &resolved.secrets, MASK)));
         }
         let Resolved { settings, profile, secrets, .. } = resolved;
         let settings = Settings { alert: reference(alert), now: (self.parts.clock)(), ..settings };
+        let masked = |error: String| redact(&error, &secrets, MASK);
         let uninitialized =
-            |error: String| context(mask::mask(&format!("failed to initialize notifier: {error}"), &secrets));
-        let no_client = |error: &DeliveryError| context(mask::mask(&error.to_string(), &secrets));
+            |error: String| context(masked(format!("failed to initialize notifier: {error}")));
+        let no_client = |error: &DeliveryError| context(masked(error.to_string()));
         let mut notifier = provider::build(&settings).map_err(|error| uninitialized(error.to_string()))?;
         // The time covers the login too.
         let left = || timeout.saturating_sub(started.elapsed());
@@ -282,7 +286,7 @@ impl Dispatcher {
         let sent = self.parts.sender.deliver(delivery, &profile, left()).await;
         sent.map_err(|error| match error {
             error @ DeliveryError::Client(_) => no_client(&error),
-            error => Failure::Send(mask::mask(&error.to_string(), &secrets)),
+            error => Failure::Send(masked(error.to_string())),
         })
     }
 }

@@ -120,7 +120,7 @@ async fn fetch(audience: &str) -> Result<SecretString, Error> {
     let body = weir_http::read_capped(answer, MAX_ANSWER).await;
     let body = body.map_err(|error| failed(format!("OIDC token request failed: {error}")))?;
     if status != StatusCode::OK {
-        let body = weir_http::without_secrets(String::from_utf8_lossy(&body).into_owned(), &[token]);
+        let body = weir_http::redact(&String::from_utf8_lossy(&body), &[token], weir_http::REDACTED);
         return Err(failed(format!("OIDC token request failed with status {status}: {}", body.trim())));
     }
     let issued: Result<Issued, _> = serde_json::from_slice(&body);

@@ -5,7 +5,6 @@ use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, Header
 use reqwest::{Client, StatusCode, Url};
 use secrecy::{ExposeSecret, SecretString};
 use sha2::Sha256;
-use weir_http::without_secrets;
 
 use crate::error::Error;
 
@@ -93,8 +92,7 @@ impl Webhook {
         }
         let body = weir_http::read_capped(answer, MAX_ANSWER).await.unwrap_or_default();
         let mut reason = format!("request to {url} failed with status {status}");
-        let body = String::from_utf8_lossy(&body).into_owned();
-        let body = without_secrets(body, token.as_slice());
+        let body = weir_http::redact(&String::from_utf8_lossy(&body), token.as_slice(), weir_http::REDACTED);
         if !body.trim().is_empty() {
             reason = format!("{reason}: {}", body.trim());
         }

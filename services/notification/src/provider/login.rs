@@ -96,16 +96,16 @@ pub async fn log_in(
         Needed::PubSub => logins.gcp(&caller).await.map_err(TokenError::PubSub)?,
         Needed::App(app) => {
             if resolved.settings.provider_type == "githubpullrequestcomment" {
-                let own = app.own_token().map_err(TokenError::AppKey)?.expose_secret().to_owned();
-                resolved.secrets.push(own.clone());
-                resolved.settings.app_token = own;
+                let own = app.own_token().map_err(TokenError::AppKey)?;
+                own.expose_secret().clone_into(&mut resolved.settings.app_token);
+                resolved.secrets.push(own);
             }
             github(&logins, &caller, app, &resolved.settings.address).await?
         }
     };
-    let token = token_of(&login).ok_or(TokenError::NoToken)?.expose_secret().to_owned();
+    let token = token_of(&login).ok_or(TokenError::NoToken)?;
+    token.expose_secret().clone_into(&mut resolved.settings.token);
     resolved.secrets.push(token.clone());
-    resolved.settings.token = token;
     Ok(())
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use secrecy::ExposeSecret;
+use secrecy::SecretString;
 use url::Url;
 use weir_access::{ReadError, Secret, Secrets};
 use weir_api::Provider;
@@ -59,7 +59,7 @@ pub struct Resolved {
     /// Secret with a GitHub App, if there is one (NTF-76).
     pub app: Option<Secret>,
     /// Secrets, which no text may show.
-    pub secrets: Vec<String>,
+    pub secrets: Vec<SecretString>,
 }
 
 /// Reads the Secrets, all from the Provider's own namespace (NTF-129).
@@ -94,8 +94,7 @@ pub async fn resolve(
         _ => {}
     }
     if let Some(proxy) = &resolved.profile.proxy {
-        let told = proxy.told();
-        resolved.secrets.extend(told.iter().map(|secret| secret.expose_secret().to_owned()));
+        resolved.secrets.extend(proxy.told());
     }
     resolved.secrets.extend(resolved.settings.secrets());
     Ok(resolved)
@@ -137,7 +136,7 @@ fn add_credentials(resolved: &mut Resolved, secret: &Secret) -> Result<(), Resol
         if address.len() > MAX_ADDRESS {
             return Err(ResolveError::AddressLength);
         }
-        resolved.secrets.push(address.clone());
+        resolved.secrets.push(address.as_str().into());
         settings.address = address;
     }
     settings.token = text("token").unwrap_or_default();

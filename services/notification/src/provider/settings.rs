@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use base64::prelude::{BASE64_STANDARD, Engine};
 use http::HeaderValue;
 use jiff::Timestamp;
+use secrecy::SecretString;
 
 use super::{InitError, message::secret_header};
 use crate::event::ObjectReference;
@@ -103,11 +104,11 @@ impl Settings {
     }
 
     /// Everything that may not be seen in texts (NTF-54).
-    pub fn secrets(&self) -> Vec<String> {
-        let mut secrets = vec![self.token.clone(), self.password.clone()];
-        secrets.extend(self.headers.values().cloned());
+    pub fn secrets(&self) -> Vec<SecretString> {
+        let mut secrets: Vec<SecretString> = vec![self.token.as_str().into(), self.password.as_str().into()];
+        secrets.extend(self.headers.values().map(|value| value.as_str().into()));
         for file in [&self.creds, &self.nkey] {
-            secrets.extend(String::from_utf8_lossy(file).lines().map(str::to_owned));
+            secrets.extend(String::from_utf8_lossy(file).lines().map(SecretString::from));
         }
         secrets
     }

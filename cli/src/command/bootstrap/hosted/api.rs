@@ -125,7 +125,7 @@ impl Api {
             Value::String(text) => text.chars().take(MAX_ERROR).collect(),
             other => other.to_string().chars().take(MAX_ERROR).collect(),
         };
-        let said = weir_http::without_secrets(said, std::slice::from_ref(&self.token));
+        let said = weir_http::redact(&said, std::slice::from_ref(&self.token), weir_http::REDACTED);
         Error::Bootstrap(format!("{method} {}{path}: {} {said}", self.base, status.as_u16()))
     }
 }

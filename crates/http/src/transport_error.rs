@@ -1,55 +1,13 @@
-//! Words of errors: those of the transport as Go's standard library has them, which users of Flux know and search for, and
-//! those of servers without what they must not repeat.
+//! Errors of the transport as Go's standard library puts them, which users of Flux know and search for.
 
 use std::error::Error;
 use std::io::ErrorKind;
 use std::net::SocketAddr;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use rustls::{AlertDescription, CertificateError, InvalidMessage};
-use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 
 use crate::shown::shown;
-
-/// Text that replaces a secret in a message.
-const REDACTED: &str = "<redacted>";
-/// Bytes of a secret that is looked for: shorter ones stand in any text, and to leave them out would show which they are.
-const MIN_SECRET: usize = 4;
-
-/// Returns a server's text without the secrets that the server got and may repeat: as they are, as they stand in a
-/// query or a form, in JSON, and cut off at the end of the text (SRC-SCK-11).
-#[must_use]
-pub fn without_secrets(mut words: String, secrets: &[SecretString]) -> String {
-    let secrets = secrets.iter().map(ExposeSecret::expose_secret);
-    for secret in secrets.filter(|secret| secret.len() >= MIN_SECRET) {
-        let form: String = url::form_urlencoded::byte_serialize(secret.as_bytes()).collect();
-        let json = secret.replace('\\', "\\\\").replace('"', "\\\"");
-        for written in [secret, &form, &json] {
-            words = words.replace(written, REDACTED);
-            let starts = written.char_indices().map(|(at, _)| at).filter(|at| *at >= MIN_SECRET).rev();
-            let cut = starts.filter_map(|at| written.get(..at)).find(|start| words.ends_with(start));
-            if let Some(start) = cut {
-                words.truncate(words.len() - start.len());
-                words.push_str(REDACTED);
-            }
-        }
-    }
-    words
-}
-
-/// Returns the secrets that basic authentication sends to a server: the password, the header with it, and the user
-/// where it stands for a token, as with GitHub.
-#[must_use]
-pub fn told_by_basic(user: &str, password: &SecretString) -> Vec<SecretString> {
-    let header = STANDARD.encode(format!("{user}:{}", password.expose_secret()));
-    let mut told = vec![password.clone(), header.into()];
-    if ["", "x-oauth-basic"].contains(&password.expose_secret()) {
-        told.push(user.into());
-    }
-    told
-}
 
 /// Says why a request to `url` got no answer, for example `dial tcp 127.0.0.1:1: connect: connection refused`. Neither
 /// user info nor the query of the URL is repeated.
@@ -175,7 +133,6 @@ fn bare(name: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use rstest::rstest;
-    use secrecy::ExposeSecret;
     use url::Url;
 
     use crate::{Clients, Profile};
@@ -230,33 +187,5 @@ mod tests {
             () = hang_up => panic!("nobody asks"),
         };
         assert_eq!(super::reason(&error, &Url::parse(&url).unwrap()), "EOF");
-    }
-
-    #[test]
-    fn what_a_server_repeats_is_redacted() {
-        let words = "key hunter=2 of ?k=hunter%3D2 is bad".to_owned();
-        let shown = super::without_secrets(words, &["hunter=2".into(), "".into(), "ke".into()]);
-        assert_eq!(shown, "key <redacted> of ?k=<redacted> is bad");
-    }
-
-    #[rstest]
-    #[case::json(r#"{"sent":"a\"b\\c"}"#, r#"{"sent":"<redacted>"}"#)]
-    #[case::cut_off(r#"you sent a"b\"#, "you sent <redacted>")]
-    #[case::its_first_letters(r#"you sent a"b"#, r#"you sent a"b"#)]
-    fn other_forms_of_a_secret(#[case] words: &str, #[case] expected: &str) {
-        assert_eq!(super::without_secrets(words.to_owned(), &[r#"a"b\c"#.into()]), expected);
-    }
-
-    #[rstest]
-    #[case("user", "hunter2", &["hunter2", "dXNlcjpodW50ZXIy"])]
-    #[case("ghp_token", "", &["", "Z2hwX3Rva2VuOg==", "ghp_token"])]
-    #[case("ghp_token", "x-oauth-basic", &["x-oauth-basic", "Z2hwX3Rva2VuOngtb2F1dGgtYmFzaWM=", "ghp_token"])]
-    fn what_basic_authentication_tells(
-        #[case] user: &str,
-        #[case] password: &str,
-        #[case] expected: &[&str],
-    ) {
-        let told = super::told_by_basic(user, &password.into());
-        assert_eq!(told.iter().map(ExposeSecret::expose_secret).collect::<Vec<_>>(), expected);
     }
 }
