@@ -2,10 +2,10 @@
 //! (NTF-46 … NTF-55, NTF-125, NTF-126).
 
 pub(crate) mod answer;
+mod failure_text;
 pub mod nats;
 mod redirect;
 pub mod retry;
-mod words;
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -14,9 +14,9 @@ use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 use weir_http::{ClientError, Clients, Profile};
 
-use self::answer::Reply;
 use self::nats::NatsError;
 pub use self::retry::Retry;
+use crate::provider::client::Reply;
 use crate::provider::{Accept, Comment, CommitStatus, Delivery, Message};
 
 /// Bytes of a list of commit statuses; 50 statuses of GitHub are about 100 KiB.
@@ -126,7 +126,7 @@ impl Sender {
                 let prefix = publication.failure_prefix();
                 match timeout_at(conversation.deadline, nats::publish(&publication, profile)).await {
                     Ok(published) => published.map_err(|source| DeliveryError::Nats { prefix, source }),
-                    Err(_) => Err(DeliveryError::Request { prefix, text: words::DEADLINE.to_owned() }),
+                    Err(_) => Err(DeliveryError::Request { prefix, text: failure_text::DEADLINE.to_owned() }),
                 }
             }
         }
@@ -158,7 +158,7 @@ impl Conversation {
     }
 
     async fn write(&self, message: &Message) -> Result<(), DeliveryError> {
-        let is_read = message.dialect.reads_answers();
+        let is_read = message.client.reads_answers;
         let limit = match message.accept {
             Accept::SlackOk => MAX_SLACK,
             _ if is_read => MAX_LIST,
@@ -185,27 +185,28 @@ impl Conversation {
             attempts += 1;
             let exchange = answer::exchange(&self.client, message, limit);
             let Ok(exchanged) = timeout_at(self.deadline, exchange).await else {
-                return Err(failed(message, words::late(message, attempts)));
+                return Err(failed(message, failure_text::late(message, attempts)));
             };
             let is_worth_another = match &exchanged {
                 Ok(reply) => retry::is_worth_another(reply.status),
                 Err(error) => !answer::is_final(error),
             };
             let retry_after = exchanged.as_ref().ok().and_then(|reply| reply.wait.as_deref());
-            let wait = self.retry.wait_after(message.dialect, attempts, retry_after, jiff::Timestamp::now());
+            let wait =
+                self.retry.wait_after(message.client.tries, attempts, retry_after, jiff::Timestamp::now());
             match (wait.filter(|_| is_worth_another), exchanged) {
                 (Some(wait), _) => {
                     if timeout_at(self.deadline, tokio::time::sleep(wait)).await.is_err() {
-                        return Err(failed(message, words::late_waiting(message)));
+                        return Err(failed(message, failure_text::late_waiting(message)));
                     }
                 }
-                (None, Ok(_)) if is_worth_another && message.dialect.gives_up() => {
-                    return Err(failed(message, words::gave_up(message, attempts)));
+                (None, Ok(_)) if is_worth_another && message.client.gives_up => {
+                    return Err(failed(message, failure_text::gave_up(message, attempts)));
                 }
                 (None, Ok(reply)) => return judge(message, reply),
                 (None, Err(error)) => {
                     let reason = answer::cause(&error, &message.url);
-                    return Err(failed(message, words::unanswered(message, &reason, attempts)));
+                    return Err(failed(message, failure_text::unanswered(message, &reason, attempts)));
                 }
             }
         }
@@ -225,7 +226,7 @@ fn judge(message: &Message, reply: Reply) -> Result<Answer, DeliveryError> {
     if reply.status.is_success() || is_missing {
         return Ok(Answer { body: reply.body, is_missing });
     }
-    Err(failed(message, words::refused(message, &reply)))
+    Err(failed(message, (message.client.refused)(message, &reply)))
 }
 
 fn failed(message: &Message, text: String) -> DeliveryError {
@@ -236,8 +237,8 @@ fn failed(message: &Message, text: String) -> DeliveryError {
 fn parsed(message: &Message, body: &[u8]) -> Result<Value, DeliveryError> {
     match serde_json::Deserializer::from_slice(body).into_iter::<Value>().next() {
         Some(Ok(value)) => Ok(value),
-        None if message.dialect.takes_empty_answers() => Ok(Value::Null),
-        None => Err(failed(message, words::no_json(message, None, body))),
-        Some(Err(error)) => Err(failed(message, words::no_json(message, Some(&error), body))),
+        None if message.client.empty_answer.is_none() => Ok(Value::Null),
+        None => Err(failed(message, failure_text::no_json(message, None, body))),
+        Some(Err(error)) => Err(failed(message, failure_text::no_json(message, Some(&error), body))),
     }
 }

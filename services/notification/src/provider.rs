@@ -2,6 +2,14 @@
 //! ([`Notifier::render`]); both are pure. Sending lives in [`crate::delivery`], once for all.
 
 pub mod address;
+pub mod azure_devops;
+pub mod bitbucket;
+pub mod bitbucket_server;
+pub mod client;
+pub mod datadog;
+pub mod gitea;
+pub mod github;
+pub mod gitlab;
 pub mod login;
 pub mod message;
 pub mod nats;
@@ -9,20 +17,13 @@ pub mod resolve;
 pub mod settings;
 
 mod alertmanager;
-mod azure_devops;
 mod azure_event_hub;
-mod bitbucket;
-mod bitbucket_server;
 mod comment;
-mod datadog;
 mod discord;
 mod generic;
 pub(crate) mod git;
-mod gitea;
-mod github;
 pub mod github_app;
 mod github_dispatch;
-mod gitlab;
 mod googlechat;
 mod googlepubsub;
 mod grafana;
@@ -41,7 +42,7 @@ mod webex;
 mod zoom;
 mod zulip;
 
-pub use message::{Accept, Comment, CommitStatus, Delivery, Dialect, Message};
+pub use message::{Accept, Comment, CommitStatus, Delivery, Message};
 pub use settings::Settings;
 
 use serde_json::Value;

@@ -9,21 +9,10 @@ use url::Url;
 
 use super::redirect::{self, SendError};
 use crate::provider::Message;
+use crate::provider::client::Reply;
 
 /// Bytes of an answer that tells why a request failed; a forge's JSON may be longer than what is quoted of it.
 const MAX_REFUSAL: usize = 64 * 1024;
-
-/// An answer of a service.
-pub(super) struct Reply {
-    /// Status.
-    pub(super) status: StatusCode,
-    /// Header `Retry-After`, where it counts.
-    pub(super) wait: Option<String>,
-    /// True for plain text.
-    pub(super) is_text: bool,
-    /// The start of the body.
-    pub(super) body: Vec<u8>,
-}
 
 /// Sends a request once and reads so many bytes of a good answer.
 pub(super) async fn exchange(

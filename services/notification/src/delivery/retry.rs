@@ -5,11 +5,8 @@ use std::time::Duration;
 use http::StatusCode;
 use jiff::Timestamp;
 
-use crate::provider::Dialect;
+use crate::provider::client::Tries;
 
-/// Tries of one request, where the client tries again.
-const MAX_ATTEMPTS: u32 = 5;
-const MAX_ATTEMPTS_GITLAB: u32 = 6;
 /// Longest wait of our own choice; a service may ask for more.
 const MAX_WAIT: Duration = Duration::from_secs(30);
 
@@ -36,19 +33,18 @@ impl Retry {
     /// Returns the time to wait after so many tries; `None` when it was the last one. A service may name the time (`Retry-After`).
     pub fn wait_after(
         &self,
-        dialect: Dialect,
+        tries: Tries,
         attempts: u32,
         retry_after: Option<&str>,
         now: Timestamp,
     ) -> Option<Duration> {
-        let (most, wait) = match dialect {
-            Dialect::Hook | Dialect::BitbucketServer | Dialect::Datadog => {
+        let (most, wait) = match tries {
+            Tries::Once => return None,
+            Tries::Doubling { most } => {
                 let factor = 2_u32.checked_pow(attempts.saturating_sub(1)).unwrap_or(u32::MAX);
-                (MAX_ATTEMPTS, self.first.saturating_mul(factor))
+                (most, self.first.saturating_mul(factor))
             }
-            // 0.8 s, 1.6 s, 2.4 s …
-            Dialect::GitLab => (MAX_ATTEMPTS_GITLAB, (self.first * 2 / 5).saturating_mul(attempts)),
-            _ => return None,
+            Tries::Rising { most } => (most, (self.first * 2 / 5).saturating_mul(attempts)),
         };
         if attempts >= most {
             return None;
@@ -63,23 +59,25 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
+    use crate::provider::client::{ClientProfile, HOOK};
+    use crate::provider::{azure_devops, bitbucket, bitbucket_server, datadog, gitea, github, gitlab};
 
-    fn wait(dialect: Dialect, attempts: u32, retry_after: Option<&str>) -> Option<u128> {
+    fn wait(client: &ClientProfile, attempts: u32, retry_after: Option<&str>) -> Option<u128> {
         let now = "2026-01-02T03:04:05Z".parse().unwrap();
-        Retry::default().wait_after(dialect, attempts, retry_after, now).map(|wait| wait.as_millis())
+        Retry::default().wait_after(client.tries, attempts, retry_after, now).map(|wait| wait.as_millis())
     }
 
     #[rstest]
-    #[case(Dialect::Hook, &[2000, 4000, 8000, 16000])]
-    #[case(Dialect::BitbucketServer, &[2000, 4000, 8000, 16000])]
-    #[case(Dialect::Datadog, &[2000, 4000, 8000, 16000])]
-    #[case(Dialect::GitLab, &[800, 1600, 2400, 3200, 4000])]
-    #[case(Dialect::GitHub, &[])]
-    #[case(Dialect::Gitea, &[])]
-    #[case(Dialect::Bitbucket, &[])]
-    #[case(Dialect::AzureDevOps, &[])]
-    fn waits_are_those_of_the_clients(#[case] dialect: Dialect, #[case] expected: &[u128]) {
-        let waits: Vec<_> = (1..).map_while(|attempts| wait(dialect, attempts, None)).collect();
+    #[case(&HOOK, &[2000, 4000, 8000, 16000])]
+    #[case(&bitbucket_server::CLIENT, &[2000, 4000, 8000, 16000])]
+    #[case(&datadog::CLIENT, &[2000, 4000, 8000, 16000])]
+    #[case(&gitlab::CLIENT, &[800, 1600, 2400, 3200, 4000])]
+    #[case(&github::CLIENT, &[])]
+    #[case(&gitea::CLIENT, &[])]
+    #[case(&bitbucket::CLIENT, &[])]
+    #[case(&azure_devops::CLIENT, &[])]
+    fn waits_are_those_of_the_clients(#[case] client: &'static ClientProfile, #[case] expected: &[u128]) {
+        let waits: Vec<_> = (1..).map_while(|attempts| wait(client, attempts, None)).collect();
         assert_eq!(waits, expected);
     }
 
@@ -89,8 +87,8 @@ mod tests {
     #[case("Fri, 02 Jan 2026 03:04:00 GMT", 0)]
     #[case("soon", 2000)]
     fn a_service_may_name_the_time(#[case] header: &str, #[case] millis: u128) {
-        assert_eq!(wait(Dialect::Hook, 1, Some(header)), Some(millis));
-        assert_eq!(wait(Dialect::Hook, 5, Some(header)), None);
+        assert_eq!(wait(&HOOK, 1, Some(header)), Some(millis));
+        assert_eq!(wait(&HOOK, 5, Some(header)), None);
     }
 
     #[rstest]

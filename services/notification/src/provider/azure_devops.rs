@@ -5,13 +5,17 @@ use http::HeaderValue;
 use http::header::{ACCEPT, CONTENT_TYPE};
 use serde_json::{Value, json};
 
+use super::client::{API_CLIENT, ClientProfile, Reply, quoted};
 use super::git::{Repository, commit, state};
-use super::{CommitStatus, Delivery, Dialect, InitError, Message, Notifier, RenderError, Settings};
+use super::{CommitStatus, Delivery, InitError, Message, Notifier, RenderError, Settings};
 use crate::event::{Event, metadata::SUMMARY, text::reason_in_words};
 
 const ACCEPTED: HeaderValue = HeaderValue::from_static("application/json;api-version=6.0");
 const JSON: HeaderValue = HeaderValue::from_static("application/json;charset=utf-8");
 const GENRE: &str = "fluxcd";
+
+/// Microsoft's client.
+pub static CLIENT: ClientProfile = ClientProfile { refused, ..API_CLIENT };
 
 pub(super) struct AzureDevOps {
     repository: Repository,
@@ -56,7 +60,7 @@ impl Notifier for AzureDevOps {
         let url = self.repository.api(&format!("{}/{commit}/statuses", self.base), &[]);
         let allowed = |message: Message| {
             let message = message.authorized(self.authorization.as_ref()).with(ACCEPT, ACCEPTED);
-            message.speaking(Dialect::AzureDevOps)
+            message.with_client(&CLIENT)
         };
         let read = allowed(Message::get(&url));
         let write = allowed(Message::post_json(&url, &status)).with(CONTENT_TYPE, JSON);
@@ -79,4 +83,14 @@ fn is_current(answer: &Value, status: &Value) -> bool {
     // The list has the newest status first.
     let latest = known.find(|one| is_same(one, ["/context/genre", "/context/name"]));
     latest.is_some_and(|one| is_same(one, ["/state", "/description"]))
+}
+
+/// Returns the error of an answer.
+fn refused(_: &Message, reply: &Reply) -> String {
+    if reply.is_text && !reply.body.is_empty() {
+        return quoted(&reply.body);
+    }
+    let body: Value = serde_json::from_slice(&reply.body).unwrap_or_default();
+    let said = body.get("message").or_else(|| body.pointer("/value/Message")).and_then(Value::as_str);
+    said.map_or_else(|| format!("Request returned status: {}", reply.line()), |text| quoted(text.as_bytes()))
 }

@@ -5,14 +5,18 @@ use http::HeaderValue;
 use serde_json::{Value, json};
 use url::Url;
 
+use super::client::{API_CLIENT, ClientProfile};
 use super::git::{Repository, commit, state, status_key};
-use super::{Accept, CommitStatus, Delivery, Dialect, InitError, Message, Notifier, RenderError, Settings};
+use super::{Accept, CommitStatus, Delivery, InitError, Message, Notifier, RenderError, Settings};
 use crate::event::{
     Event,
     text::{object_name, reason_in_words},
 };
 
 const API: &str = "https://api.bitbucket.org";
+
+/// `go-bitbucket`.
+pub static CLIENT: ClientProfile = API_CLIENT;
 
 pub(super) struct Bitbucket {
     repository: Repository,
@@ -54,8 +58,7 @@ impl Notifier for Bitbucket {
         let builds = format!("{}/commit/{commit}/statuses/build", self.base);
         let read = Message::get(&self.repository.api(&format!("{builds}/{}", self.key), &[]));
         let write = Message::post_json(&self.repository.api(&builds, &[]), &status);
-        let allowed =
-            |message: Message| message.authorized(self.authorization.as_ref()).speaking(Dialect::Bitbucket);
+        let allowed = |message: Message| message.authorized(self.authorization.as_ref()).with_client(&CLIENT);
         Ok(Delivery::CommitStatus(Box::new(CommitStatus {
             read: allowed(read)
                 .accepting(Accept::StatusOrMissing)

@@ -4,10 +4,9 @@ use http::{HeaderName, HeaderValue};
 use serde_json::{Value, json};
 use url::Url;
 
+use super::client::{API_CLIENT, ClientProfile, MAX_TRIES, Tries};
 use super::git::{commit, state, status_key};
-use super::{
-    Accept, CommitStatus, Delivery, Dialect, InitError, Message, Notifier, RenderError, Settings, address,
-};
+use super::{Accept, CommitStatus, Delivery, InitError, Message, Notifier, RenderError, Settings, address};
 use crate::event::Event;
 use crate::event::text::{object_name, reason_in_words};
 
@@ -19,6 +18,17 @@ const NO_BROWSER: [(HeaderName, HeaderValue); 2] = [
     (HeaderName::from_static("x-atlassian-token"), HeaderValue::from_static("no-check")),
     (HeaderName::from_static("x-requested-with"), HeaderValue::from_static("XMLHttpRequest")),
 ];
+
+/// As that of webhooks, with other words.
+pub static CLIENT: ClientProfile = ClientProfile {
+    tries: Tries::Doubling { most: MAX_TRIES },
+    gives_up: true,
+    names_late_requests: false,
+    refused: |_, reply| {
+        format!("{} - {}", reply.status.as_u16(), reply.status.canonical_reason().unwrap_or_default())
+    },
+    ..API_CLIENT
+};
 
 pub(super) struct BitbucketServer {
     address: String,
@@ -63,7 +73,7 @@ impl BitbucketServer {
     }
 
     fn allowed(&self, message: Message) -> Message {
-        let message = message.authorized(Some(&self.authorization)).speaking(Dialect::BitbucketServer);
+        let message = message.authorized(Some(&self.authorization)).with_client(&CLIENT);
         NO_BROWSER.into_iter().fold(message, |message, (name, value)| message.with(name, value))
     }
 }

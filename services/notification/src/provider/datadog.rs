@@ -4,12 +4,19 @@ use http::{HeaderName, HeaderValue};
 use serde_json::{Value, json};
 use url::Url;
 
-use super::{
-    Delivery, Dialect, InitError, Message, Notifier, RenderError, Settings, address, message::secret_header,
-};
+use super::client::{API_CLIENT, ClientProfile, MAX_TRIES, Tries};
+use super::{Delivery, InitError, Message, Notifier, RenderError, Settings, address, message::secret_header};
 use crate::event::Event;
 
 const API_KEY: HeaderName = HeaderName::from_static("dd-api-key");
+
+/// Datadog's own client, which makes one try in Flux; here it is tried again as a webhook.
+pub static CLIENT: ClientProfile = ClientProfile {
+    tries: Tries::Doubling { most: MAX_TRIES },
+    reads_answers: true,
+    empty_answer: None,
+    ..API_CLIENT
+};
 
 pub(super) struct Datadog {
     url: Url,
@@ -32,7 +39,7 @@ impl Datadog {
 impl Notifier for Datadog {
     fn render(&self, event: &Event) -> Result<Delivery, RenderError> {
         let message = Message::post_json(&self.url, &payload(event)).with(API_KEY, self.key.clone());
-        let message = message.speaking(Dialect::Datadog);
+        let message = message.with_client(&CLIENT);
         Ok(message.failing_with("failed to post event to DataDog: ").into())
     }
 }

@@ -4,9 +4,18 @@ use http::HeaderValue;
 use http::header::CONTENT_TYPE;
 use serde_json::{Value, json};
 
+use super::client::{API_CLIENT, ClientProfile, Reply, quoted};
 use super::git::{Repository, commit, state};
-use super::{CommitStatus, Delivery, Dialect, InitError, Message, Notifier, RenderError, Settings};
+use super::{CommitStatus, Delivery, InitError, Message, Notifier, RenderError, Settings};
 use crate::event::{Event, text::reason_in_words};
+
+/// Gitea's own client.
+pub static CLIENT: ClientProfile = ClientProfile {
+    reads_answers: true,
+    empty_answer: Some("unexpected end of JSON input"),
+    refused,
+    ..API_CLIENT
+};
 
 /// The API of the host of a repository, and how requests are allowed.
 pub(super) struct GiteaApi {
@@ -30,13 +39,13 @@ impl GiteaApi {
     /// A GET below the repository.
     pub(super) fn get(&self, path: &str, query: &[(&str, &str)]) -> Message {
         let url = self.repository.api(&format!("{}/{path}", self.base), query);
-        Message::get(&url).authorized(self.authorization.as_ref()).speaking(Dialect::Gitea)
+        Message::get(&url).authorized(self.authorization.as_ref()).with_client(&CLIENT)
     }
 
     /// A GET of what belongs to no repository.
     pub(super) fn get_global(&self, path: &str) -> Message {
         let url = self.repository.api(&format!("/api/v1/{path}"), &[]);
-        Message::get(&url).authorized(self.authorization.as_ref()).speaking(Dialect::Gitea)
+        Message::get(&url).authorized(self.authorization.as_ref()).with_client(&CLIENT)
     }
 
     /// Asks for the version of the server, as its client does before anything else (NTF-80).
@@ -47,7 +56,7 @@ impl GiteaApi {
     /// A POST below the repository.
     pub(super) fn post(&self, path: &str, payload: &Value) -> Message {
         let url = self.repository.api(&format!("{}/{path}", self.base), &[]);
-        Message::post_json(&url, payload).authorized(self.authorization.as_ref()).speaking(Dialect::Gitea)
+        Message::post_json(&url, payload).authorized(self.authorization.as_ref()).with_client(&CLIENT)
     }
 }
 
@@ -99,4 +108,22 @@ fn is_current(answer: &Value, status: &Value) -> bool {
     latest.is_some_and(|one| {
         one.get("status") == status.get("state") && one.get("description") == status.get("description")
     })
+}
+
+/// Returns the error of an answer.
+fn refused(message: &Message, reply: &Reply) -> String {
+    let body = quoted(&reply.body);
+    match serde_json::from_slice::<Value>(&reply.body) {
+        Ok(Value::Object(fields)) => match fields.get("message") {
+            Some(Value::String(text)) => quoted(text.as_bytes()),
+            Some(other) => quoted(other.to_string().as_bytes()),
+            None => format!("{}: {body}", reply.line()),
+        },
+        _ => format!(
+            "unknown API error: {}\nRequest: '{}' with '{}' method and '{body}' body",
+            reply.status.as_u16(),
+            message.url.path(),
+            message.method
+        ),
+    }
 }

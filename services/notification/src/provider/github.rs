@@ -5,9 +5,10 @@ use http::{HeaderName, HeaderValue};
 use serde_json::{Value, json};
 use url::Url;
 
+use super::client::{API_CLIENT, ClientProfile, Reply, quoted};
 use super::comment::Name;
 use super::git::{Repository, commit, state};
-use super::{CommitStatus, Delivery, Dialect, InitError, Message, Notifier, RenderError, Settings};
+use super::{CommitStatus, Delivery, InitError, Message, Notifier, RenderError, Settings};
 use crate::event::{Event, text::reason_in_words};
 
 const PUBLIC_HOST: &str = "github.com";
@@ -16,6 +17,15 @@ const ACCEPTED: HeaderValue = HeaderValue::from_static("application/vnd.github.v
 /// The version of the API that is asked for; without the header, GitHub chooses one.
 const VERSION_HEADER: HeaderName = HeaderName::from_static("x-github-api-version");
 const VERSION: HeaderValue = HeaderValue::from_static("2022-11-28");
+
+/// `go-github`.
+pub static CLIENT: ClientProfile = ClientProfile {
+    names_late_requests: false,
+    reads_answers: true,
+    empty_answer: None,
+    refused,
+    ..API_CLIENT
+};
 
 /// The API of the host of a repository, and how requests are allowed.
 pub(super) struct GitHubApi {
@@ -56,7 +66,7 @@ impl GitHubApi {
     /// A POST below the repository.
     pub(super) fn post(&self, path: &str, payload: &Value) -> Message {
         let url = self.repository.api(&format!("{}/{path}", self.base), &[]);
-        speaking(Message::post_json(&url, payload), self.authorization.as_ref())
+        allowed(Message::post_json(&url, payload), self.authorization.as_ref())
     }
 
     /// Returns a GET of the app, or else of the user. Comments of an app have its name and `[bot]` as author.
@@ -67,18 +77,18 @@ impl GitHubApi {
         };
         let root = self.base.split_once("/repos/").map_or("", |(root, _)| root);
         let message = Message::get(&self.repository.api(&format!("{root}/{path}"), &[]));
-        (speaking(message, authorization), name)
+        (allowed(message, authorization), name)
     }
 
     /// A GET below the repository.
     pub(super) fn get(&self, path: &str, query: &[(&str, &str)]) -> Message {
         let url = self.repository.api(&format!("{}/{path}", self.base), query);
-        speaking(Message::get(&url), self.authorization.as_ref())
+        allowed(Message::get(&url), self.authorization.as_ref())
     }
 }
 
-fn speaking(message: Message, authorization: Option<&HeaderValue>) -> Message {
-    let message = message.authorized(authorization).speaking(Dialect::GitHub);
+fn allowed(message: Message, authorization: Option<&HeaderValue>) -> Message {
+    let message = message.authorized(authorization).with_client(&CLIENT);
     message.with(ACCEPT, ACCEPTED).with(VERSION_HEADER, VERSION)
 }
 
@@ -124,4 +134,24 @@ fn is_current(answer: &Value, status: &Value) -> bool {
     let latest =
         answer.as_array().into_iter().flatten().find(|one| one.get("context") == status.get("context"));
     latest.is_some_and(|one| ["state", "description"].iter().all(|key| one.get(*key) == status.get(*key)))
+}
+
+/// Returns the error of an answer: message and list of errors as Go prints them.
+fn refused(message: &Message, reply: &Reply) -> String {
+    let body: Value = serde_json::from_slice(&reply.body).unwrap_or_default();
+    let text = |value: &Value, key: &str| {
+        quoted(value.get(key).and_then(Value::as_str).unwrap_or_default().as_bytes())
+    };
+    let error = |error: &Value| match error.as_str() {
+        Some(message) => format!("{{Resource: Field: Code: Message:{}}}", quoted(message.as_bytes())),
+        None => {
+            let [resource, field, code, message] =
+                ["resource", "field", "code", "message"].map(|key| text(error, key));
+            format!("{{Resource:{resource} Field:{field} Code:{code} Message:{message}}}")
+        }
+    };
+    let errors: Vec<String> =
+        body.get("errors").and_then(Value::as_array).into_iter().flatten().map(error).collect();
+    let (method, place, code) = (&message.method, message.place(), reply.status.as_u16());
+    format!("{method} {place}: {code} {} [{}]", text(&body, "message"), errors.join(" "))
 }

@@ -5,16 +5,25 @@ use percent_encoding::{AsciiSet, utf8_percent_encode};
 use serde_json::{Value, json};
 
 use super::address::SEGMENT;
+use super::client::{API_CLIENT, ClientProfile, Reply, Tries, quoted};
 use super::git::{Repository, commit, state};
 use super::{
-    CommitStatus, Delivery, Dialect, InitError, Message, Notifier, RenderError, Settings,
-    message::secret_header,
+    CommitStatus, Delivery, InitError, Message, Notifier, RenderError, Settings, message::secret_header,
 };
 use crate::event::{Event, text::reason_in_words};
 
 const PRIVATE_TOKEN: HeaderName = HeaderName::from_static("private-token");
 /// As GitLab's client escapes the id of a project, dots too.
 const PROJECT: &AsciiSet = &SEGMENT.add(b'.');
+
+/// GitLab's own client: the last answer of all tries counts.
+pub static CLIENT: ClientProfile = ClientProfile {
+    tries: Tries::Rising { most: 6 },
+    names_late_requests: false,
+    reads_answers: true,
+    refused,
+    ..API_CLIENT
+};
 
 /// The API of the host of a project, and how requests are allowed.
 pub(super) struct GitLabApi {
@@ -52,7 +61,7 @@ impl GitLabApi {
     }
 
     fn allowed(&self, message: Message) -> Message {
-        message.with(PRIVATE_TOKEN, self.token.clone()).speaking(Dialect::GitLab)
+        message.with(PRIVATE_TOKEN, self.token.clone()).with_client(&CLIENT)
     }
 }
 
@@ -96,4 +105,40 @@ fn is_current(answer: &Value, commit: &str, status: &Value) -> bool {
             && one.get("status") == status.get("state")
             && ["name", "description"].iter().all(|key| one.get(*key) == status.get(*key))
     })
+}
+
+/// Returns the error of an answer.
+fn refused(message: &Message, reply: &Reply) -> String {
+    if reply.status == http::StatusCode::NOT_FOUND {
+        return reply.line();
+    }
+    let mut url = message.url.clone();
+    url.set_query(None);
+    let said = if reply.body.trim_ascii().is_empty() {
+        String::new()
+    } else {
+        match serde_json::from_slice(&reply.body) {
+            Ok(body) => format!(" {}", quoted(nested(&body).as_bytes())),
+            Err(_) => format!(" failed to parse unknown error format: {}", quoted(&reply.body)),
+        }
+    };
+    let place = Message { url, ..message.clone() }.place();
+    format!("{} {place}: {}{said}", message.method, reply.status.as_u16())
+}
+
+/// GitLab nests messages by fields.
+fn nested(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(items) => format!("[{}]", items.iter().map(nested).collect::<Vec<_>>().join(", ")),
+        Value::Object(fields) => {
+            let mut texts: Vec<String> =
+                fields.iter().map(|(key, value)| format!("{{{key}: {}}}", nested(value))).collect();
+            texts.sort();
+            texts.join(", ")
+        }
+        Value::Number(_) => "failed to parse unexpected error type: float64".to_owned(),
+        Value::Bool(_) => "failed to parse unexpected error type: bool".to_owned(),
+        Value::Null => "failed to parse unexpected error type: <nil>".to_owned(),
+    }
 }

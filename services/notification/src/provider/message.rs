@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde_json::Value;
 use url::Url;
 
+use super::client::{ClientProfile, HOOK};
 use super::nats::Publication;
 use crate::event::json;
 
@@ -67,44 +68,6 @@ pub enum Accept {
     SlackOk,
 }
 
-/// The client library by which Flux speaks with a service: how often a request is tried, and how its failures read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Dialect {
-    /// Webhooks and most others: tried five times.
-    Hook,
-    /// `go-github`: one try.
-    GitHub,
-    /// GitLab's own client: tried six times in short intervals, and then the last answer counts.
-    GitLab,
-    /// Gitea's own client: one try.
-    Gitea,
-    /// `go-bitbucket`: one try.
-    Bitbucket,
-    /// As webhooks, with other words.
-    BitbucketServer,
-    /// Microsoft's client: one try.
-    AzureDevOps,
-    /// Datadog's own client, which makes one try in Flux; here it is tried again as a webhook.
-    Datadog,
-}
-
-impl Dialect {
-    /// Returns true where the client reads JSON also when it has written something: whatever else answers is not the service.
-    pub fn reads_answers(self) -> bool {
-        matches!(self, Self::GitHub | Self::GitLab | Self::Gitea | Self::Datadog)
-    }
-
-    /// Returns true where the client takes an empty answer for JSON.
-    pub fn takes_empty_answers(self) -> bool {
-        matches!(self, Self::GitHub | Self::Datadog)
-    }
-
-    /// Returns true where the last failure of several tries reads as giving up, whatever the last answer was.
-    pub fn gives_up(self) -> bool {
-        matches!(self, Self::Hook | Self::BitbucketServer)
-    }
-}
-
 /// One HTTP request.
 #[derive(Clone)]
 pub struct Message {
@@ -118,8 +81,8 @@ pub struct Message {
     pub body: Vec<u8>,
     /// The rule by which the answer is judged.
     pub accept: Accept,
-    /// The tries that it gets, and the words of its failures.
-    pub dialect: Dialect,
+    /// The client whose tries it gets, and whose words its failures have.
+    pub client: &'static ClientProfile,
     /// Put before the text of a failure.
     pub failure_prefix: Cow<'static, str>,
 }
@@ -139,7 +102,7 @@ impl Message {
             headers,
             body,
             accept: Accept::Status,
-            dialect: Dialect::Hook,
+            client: &HOOK,
             failure_prefix: Cow::Borrowed("postMessage failed: "),
         }
     }
@@ -159,8 +122,8 @@ impl Message {
     }
 
     /// Changes the client that it is sent like.
-    pub fn speaking(mut self, dialect: Dialect) -> Self {
-        self.dialect = dialect;
+    pub fn with_client(mut self, client: &'static ClientProfile) -> Self {
+        self.client = client;
         self
     }
 
@@ -174,6 +137,14 @@ impl Message {
     pub fn with(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.headers.insert(name, value);
         self
+    }
+
+    /// Returns the place of the request as errors name it, without user info.
+    pub(crate) fn place(&self) -> String {
+        if self.client.hides_paths {
+            return self.url.origin().ascii_serialization();
+        }
+        weir_http::without_user_info(&self.url).into()
     }
 
     /// Sets the Authorization header, if there is one to set.

@@ -8,7 +8,10 @@ use url::Url;
 use weir_http::{Profile, Proxy};
 use weir_notification_controller::delivery::{Retry, Sender};
 use weir_notification_controller::event::Event;
-use weir_notification_controller::provider::{Accept, Delivery, Dialect, Message, Notifier, Settings, build};
+use weir_notification_controller::provider::client::{ClientProfile, HOOK};
+use weir_notification_controller::provider::{
+    Accept, Delivery, Message, Notifier, Settings, build, datadog, gitea, github, gitlab,
+};
 use weir_testkit::{FaultProxy, SinkAnswer, WebhookSink};
 
 const QUICK: Retry = Retry { first: Duration::from_millis(10) };
@@ -114,22 +117,22 @@ async fn slacks_api_is_judged_by_its_body() {
 
 /// Something else than the service may answer with a good status: a proxy, or a page that asks for a login.
 #[rstest::rstest]
-#[case(Dialect::Datadog, "ok", Some("invalid character 'o' looking for beginning of value"))]
-#[case(Dialect::Datadog, "", None)]
-#[case(Dialect::GitHub, "", None)]
-#[case(Dialect::GitHub, "<html>", Some("invalid character '<' looking for beginning of value"))]
-#[case(Dialect::GitLab, "", Some("EOF"))]
-#[case(Dialect::Gitea, "{}", None)]
-#[case(Dialect::Hook, "ok", None)]
+#[case(&datadog::CLIENT, "ok", Some("invalid character 'o' looking for beginning of value"))]
+#[case(&datadog::CLIENT, "", None)]
+#[case(&github::CLIENT, "", None)]
+#[case(&github::CLIENT, "<html>", Some("invalid character '<' looking for beginning of value"))]
+#[case(&gitlab::CLIENT, "", Some("EOF"))]
+#[case(&gitea::CLIENT, "{}", None)]
+#[case(&HOOK, "ok", None)]
 #[tokio::test]
 async fn clients_of_services_read_the_answer(
-    #[case] dialect: Dialect,
+    #[case] client: &'static ClientProfile,
     #[case] body: &'static str,
     #[case] expected: Option<&str>,
 ) {
     let sink = WebhookSink::start().await.unwrap();
     sink.answer_with(move |_| answer(StatusCode::OK, body));
-    let sent = send(message(&sink.url("/x")).speaking(dialect).failing_with(""), TIMEOUT).await;
+    let sent = send(message(&sink.url("/x")).with_client(client).failing_with(""), TIMEOUT).await;
     assert_eq!(sent.err().as_deref(), expected);
 }
 
