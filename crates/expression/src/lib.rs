@@ -6,12 +6,12 @@
 //! Compiling and evaluating take a thread with a large stack and wait for it: call them where blocking is allowed.
 
 mod bounds;
+mod cel_go_error;
 mod functions;
 mod go;
 mod interrupt;
 mod types;
 mod value;
-mod words;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -179,7 +179,7 @@ impl Expression {
             if time.is_over() {
                 return Err(format!("it takes longer than {} seconds", TIME.as_secs()));
             }
-            value.map_err(|error| words::of_go(&error, &self.text))
+            value.map_err(|error| cel_go_error::text(&error, &self.text))
         });
         evaluated.and_then(|result| result).map_err(|reason| self.failed(reason))
     }

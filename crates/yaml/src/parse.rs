@@ -3,9 +3,9 @@
 mod binary;
 mod builder;
 mod events;
+mod go_yaml_error;
 mod lenient;
 mod merge;
-mod words;
 
 use std::ops::Range;
 use std::sync::Arc;

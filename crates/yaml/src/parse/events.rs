@@ -10,7 +10,7 @@ use granit_parser::{
 
 use super::binary;
 use super::builder::Builder;
-use super::words;
+use super::go_yaml_error;
 use crate::{Limits, Scalar, Source, Style, Tag, Text, YamlError, resolve};
 
 /// The end of a document that could not be read.
@@ -224,7 +224,7 @@ pub(super) fn syntax(error: &ScanError, source: &Source, base: usize, limits: &L
     let line = source.line_at(base) + error.marker().line().saturating_sub(1);
     match error.kind() {
         granit_parser::ErrorKind::RecursionLimitExceeded => YamlError::TooDeep { line, limit: limits.depth },
-        _ => YamlError::Syntax { line, problem: words::problem(error, source.as_str()) },
+        _ => YamlError::Syntax { line, problem: go_yaml_error::problem(error, source.as_str()) },
     }
 }
 

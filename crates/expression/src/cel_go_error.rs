@@ -1,4 +1,4 @@
-//! Errors of an evaluation, in the words of cel-go (KS-CEL-5). They never hold a value, which may be that of a Secret: what the
+//! Errors of an evaluation, as cel-go puts them (KS-CEL-5). They never hold a value, which may be that of a Secret: what the
 //! expression itself names is all that is repeated.
 
 use cel::{ExecutionError, Value};
@@ -6,7 +6,7 @@ use cel::{ExecutionError, Value};
 const NO_OVERLOAD: &str = "no such overload";
 
 /// Returns the message that Flux shows for the error, of the evaluation of `text`.
-pub(super) fn of_go(error: &ExecutionError, text: &str) -> String {
+pub(super) fn text(error: &ExecutionError, text: &str) -> String {
     let fixed = match error {
         ExecutionError::NoSuchKey(key) => return repeated("no such key", key, text),
         ExecutionError::IndexOutOfBounds(Value::Int(index)) => {

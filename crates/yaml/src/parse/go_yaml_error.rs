@@ -1,8 +1,8 @@
-//! The words of go-yaml about mistakes that are made often, for which users search.
+//! Mistakes that are made often, as go-yaml puts them: users search for these texts.
 
 use granit_parser::{ErrorKind, ScanError};
 
-/// Returns the words for a mistake in a text; those of the parser, without the place in its grammar, where go-yaml's are not known.
+/// Returns go-yaml's text about a mistake. Where that is not known, it is our parser's without the place in its grammar.
 pub(super) fn problem(error: &ScanError, text: &str) -> String {
     let known = match error.kind() {
         ErrorKind::UnexpectedEofFlowMapping
