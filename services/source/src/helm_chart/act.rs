@@ -5,7 +5,7 @@ use weir_artifact::archive::Sink;
 use weir_runtime::EventDraft;
 
 use super::HelmChartReconciler;
-use super::build::Build;
+use super::build::{Build, Package};
 use crate::source::{Attempt, Failure, Published, Success};
 use crate::storage::NewArtifact;
 
@@ -24,22 +24,20 @@ impl HelmChartReconciler {
         }
         let (message, reason) = (build.summary(), Some(build.reason()));
         let Build { name, version, values_files, package, .. } = build;
-        let artifact = match (package, attempt.known.clone()) {
-            (None, Some(known)) => {
+        let package = match package {
+            Package::Stored(known) => {
                 return Ok(Success { reason, ..Success::up_to_date(known, message) });
             }
-            (package, _) => {
-                attempt.outdated("NewChart", &message);
-                let at = attempt.object.location().map_err(|error| Failure::storage(&error))?;
-                // The names of charts may have slashes, those of files may not.
-                let file = format!("{}-{version}.tgz", name.replace('/', "-"));
-                let new = NewArtifact { at, file, link: Some(LINK) };
-                let package = package.unwrap_or_default();
-                let write = move |out: &mut dyn Sink| out.write_all(&package);
-                let stored = attempt.put(&self.storage, new, version, write).await;
-                stored.map_err(|error| Failure::storage(&error))?
-            }
+            Package::New(package) => package,
         };
+        attempt.outdated("NewChart", &message);
+        let at = attempt.object.location().map_err(|error| Failure::storage(&error))?;
+        // The names of charts may have slashes, those of files may not.
+        let file = format!("{}-{version}.tgz", name.replace('/', "-"));
+        let new = NewArtifact { at, file, link: Some(LINK) };
+        let write = move |out: &mut dyn Sink| out.write_all(&package);
+        let stored = attempt.put(&self.storage, new, version, write).await;
+        let artifact = stored.map_err(|error| Failure::storage(&error))?;
         let ignores_missing = attempt.object.spec.ignore_missing_values_files;
         let status = attempt.object.status.get_or_insert_default();
         status.observed_chart_name = Some(name);

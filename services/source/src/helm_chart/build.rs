@@ -3,15 +3,15 @@
 use std::fmt::Display;
 
 use bytes::Bytes;
-use weir_api::HelmChart;
 use weir_api::condition_type::{BUILD_FAILED, FETCH_FAILED};
+use weir_api::{Artifact, HelmChart};
 
 use super::HelmChartReconciler;
-use super::decide::Order;
+use super::decide::{Order, Stored};
 use super::observe::Origin;
 use crate::source::{Attempt, Failure};
 
-/// A chart, ready to be stored.
+/// The chart that an object wants.
 pub(super) struct Build {
     /// Its name, as it is referred to.
     pub(super) name: String,
@@ -21,16 +21,30 @@ pub(super) struct Build {
     pub(super) values_files: Vec<String>,
     /// True when it was packaged here; otherwise its bytes are the origin's.
     pub(super) is_packaged: bool,
-    /// The package; nothing when the stored one is still right.
-    pub(super) package: Option<Bytes>,
+    pub(super) package: Package,
     /// Dependencies that were fetched.
     pub(super) resolved: usize,
 }
 
+/// The package of a chart.
+pub(super) enum Package {
+    /// The one in the store, which is still right.
+    Stored(Artifact),
+    /// One that is to be stored.
+    New(Bytes),
+}
+
 impl Build {
-    /// A package as it came.
-    pub(super) fn plain(name: String, version: String, package: Bytes) -> Self {
-        let package = Some(package);
+    /// The chart in the store.
+    pub(super) fn reused(stored: &Stored, is_packaged: bool) -> Self {
+        let Stored { name, artifact, values_files } = stored.clone();
+        let version = artifact.revision.clone();
+        Self { name, version, values_files, is_packaged, package: Package::Stored(artifact), resolved: 0 }
+    }
+
+    /// A chart whose package is the origin's.
+    pub(super) fn pulled(name: String, version: String, package: Bytes) -> Self {
+        let package = Package::New(package);
         Self { name, version, values_files: Vec::new(), is_packaged: false, package, resolved: 0 }
     }
 
@@ -132,7 +146,8 @@ mod tests {
     fn summaries(#[case] is_packaged: bool, #[case] files: &[&str], #[case] expected: &str) {
         let values_files = files.iter().map(|file| (*file).to_owned()).collect();
         let (name, version) = ("app".to_owned(), "1.0.0".to_owned());
-        let build = Build { name, version, values_files, is_packaged, package: None, resolved: 0 };
+        let package = Package::New(Bytes::new());
+        let build = Build { name, version, values_files, is_packaged, package, resolved: 0 };
         assert_eq!(build.summary(), expected);
     }
 

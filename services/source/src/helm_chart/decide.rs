@@ -9,7 +9,7 @@ use weir_helm::version::{self, VersionMetadataError};
 const REVISION_CHARACTERS: usize = 12;
 
 /// The chart that an object wants.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Order {
     /// Name or path of the chart.
     pub(super) chart: String,
@@ -25,12 +25,13 @@ pub(super) struct Order {
 }
 
 /// A chart in the store.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Stored {
     pub(super) name: String,
-    pub(super) version: String,
-    /// The values files that were found when it was built, if that was noted.
-    pub(super) values_files: Option<Vec<String>>,
+    /// Its package; the revision is the chart's version.
+    pub(super) artifact: Artifact,
+    /// The values files that were merged into it.
+    pub(super) values_files: Vec<String>,
 }
 
 /// Reads the order off an object. `revision` is that of the source's files, when the chart is one of them.
@@ -48,12 +49,10 @@ pub(super) fn order(object: &HelmChart, known: Option<&Artifact>, revision: Opti
     Order {
         chart: spec.chart.clone(),
         version: spec.version.clone().unwrap_or_default(),
+        stored: stored(object, known, &values_files),
         values_files,
         ignores_missing: spec.ignore_missing_values_files,
         metadata,
-        stored: stored(object, known).filter(|_| {
-            object.status.as_ref().is_some_and(|status| status.observed_generation == generation)
-        }),
     }
 }
 
@@ -71,13 +70,15 @@ pub(super) fn is_default(path: &str) -> bool {
     matches!(RelPath::confined(path), Ok(Some(path)) if path.as_str() == VALUES_FILE)
 }
 
-fn stored(object: &HelmChart, known: Option<&Artifact>) -> Option<Stored> {
-    let status = object.status.as_ref()?;
-    let noted = &status.observed_values_files;
+/// Returns the stored chart if it was built for this generation. Its values files are noted only if some may be missing.
+fn stored(object: &HelmChart, known: Option<&Artifact>, values_files: &[String]) -> Option<Stored> {
+    let generation = object.metadata.generation.unwrap_or_default();
+    let status = object.status.as_ref().filter(|status| status.observed_generation == generation)?;
+    let noted = status.observed_values_files.as_slice();
     Some(Stored {
         name: status.observed_chart_name.clone()?,
-        version: known?.revision.clone(),
-        values_files: (!noted.is_empty()).then(|| noted.clone()),
+        artifact: known?.clone(),
+        values_files: if noted.is_empty() { values_files } else { noted }.to_vec(),
     })
 }
 
@@ -101,11 +102,9 @@ impl Order {
         self.values_files.is_empty() && self.metadata.is_empty()
     }
 
-    /// Returns the values files of the stored chart, if it is the wanted one (SRC-CHT-7).
-    pub(super) fn reusable(&self, name: &str, version: &str) -> Option<Vec<String>> {
-        let stored =
-            self.stored.as_ref().filter(|stored| stored.name == name && stored.version == version)?;
-        Some(stored.values_files.clone().unwrap_or_else(|| self.values_files.clone()))
+    /// Returns the stored chart if it is the wanted one (SRC-CHT-7).
+    pub(super) fn reusable(&self, name: &str, version: &str) -> Option<&Stored> {
+        self.stored.as_ref().filter(|stored| stored.name == name && stored.artifact.revision == version)
     }
 }
 
@@ -147,12 +146,23 @@ mod tests {
         assert_eq!(short_revision(revision), expected);
     }
 
+    #[rstest]
+    #[case::all_were_found(json!([]), &["a.yaml", "b.yaml"])]
+    #[case::one_was_missing(json!(["b.yaml"]), &["b.yaml"])]
+    fn values_files_of_what_is_stored(#[case] noted: Value, #[case] expected: &[&str]) {
+        let mut object = object(json!({"valuesFiles": ["a.yaml", "b.yaml"]}));
+        object.status.as_mut().unwrap().observed_values_files = serde_json::from_value(noted).unwrap();
+        let known = Artifact { revision: "1.0.0".into(), ..Artifact::default() };
+        let order = order(&object, Some(&known), None);
+        assert_eq!(order.reusable("app", "1.0.0").unwrap().values_files, expected);
+    }
+
     #[test]
     fn what_is_stored_counts_for_the_same_settings_only() {
         let known = Artifact { revision: "1.0.0".into(), ..Artifact::default() };
         let mut object = object(json!({}));
         let order_ = order(&object, Some(&known), None);
-        assert_eq!(order_.reusable("app", "1.0.0"), Some(Vec::new()));
+        assert_eq!(order_.reusable("app", "1.0.0").map(|stored| &stored.artifact), Some(&known));
         assert_eq!(order_.reusable("app", "1.0.1"), None);
         assert_eq!(order_.reusable("other", "1.0.0"), None);
         assert_eq!(order(&object, None, None).reusable("app", "1.0.0"), None);

@@ -8,6 +8,7 @@ use std::fs::File;
 use std::io::Seek;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use url::Url;
 use weir_api::{Artifact, FluxObject, HelmRepository, SourceObject};
 use weir_artifact::{RelPath, TreeKind, Unpacked, archive};
@@ -27,6 +28,16 @@ use crate::source::Failure;
 
 /// Indexes that were fetched for one build, in their stored form: an umbrella chart takes much from one repository.
 type Fetched = HashMap<Url, File>;
+
+/// A chart that another one needs, and the server that has it.
+struct Remote<'d> {
+    /// The object whose chart needs it.
+    owner: &'d ObjectKey,
+    needed: &'d Dependency,
+    url: Url,
+    /// The object that describes the server.
+    known: Option<Arc<HelmRepository>>,
+}
 
 impl HelmChartReconciler {
     /// Adds the missing charts; returns their number.
@@ -58,6 +69,7 @@ impl HelmChartReconciler {
         Ok(missing.len())
     }
 
+    /// Fetches a chart of a repository or a registry.
     async fn remote(
         &self,
         owner: &ObjectKey,
@@ -65,45 +77,21 @@ impl HelmChartReconciler {
         url: &str,
         fetched: &mut Fetched,
     ) -> Result<Chart, Failure> {
-        let refuse = |error: &dyn Display| failed("remote ", needed, error);
-        let invalid = || refuse(&DependencyError::Repository { repository: url.to_owned() });
-        let url = normalized(Url::parse(url).map_err(|_| invalid())?);
-        let not_found = |error: &dyn Display| not_found(needed, &url, error);
-        let unopened = |error: &dyn Display| {
-            refuse(&format!("failed to get chart repository for URL '{}': {error}", shown(&url)))
-        };
+        let invalid = || DependencyError::Repository { repository: url.to_owned() };
+        let url = Url::parse(url).map_err(|_| failed("remote ", needed, invalid()))?;
+        let url = normalized(url);
         let known = self.described(owner, &url).await;
-        let (version, package) = if url.scheme() == "oci" {
-            self.package_of_registry(needed, &url, known).await?
+        let remote = Remote { owner, needed, url, known };
+        let (version, package) = if remote.url.scheme() == "oci" {
+            self.package_of_registry(&remote).await?
         } else {
-            let server = match &known {
-                Some(repository) => {
-                    let opened = self.connector.open(&ObjectKey::of(&**repository), repository).await;
-                    opened.map_err(|failure| unopened(&failure.cause.message))?
-                }
-                None => self.connector.anonymous(url.clone()).map_err(|error| unopened(&error))?,
-            };
-            let releases = match self.stored_index(known.as_deref()).await {
-                Some(index) => {
-                    let stored = self.releases(owner, &index, &needed.name).await;
-                    stored.map_err(|failure| not_found(&failure.cause.message))?
-                }
-                None => self.fetched_releases(&server, &url, needed, fetched).await?,
-            };
-            let releases = releases.ok_or_else(|| not_found(&SelectError::NoChart))?;
-            let release = version::select(&needed.name, &releases, &needed.version)
-                .map_err(|error| not_found(&error))?;
-            let package = server.chart(&needed.name, release, self.limits.chart).await.map_err(|error| {
-                refuse(&format!("chart download of version '{}' failed: {error}", release.version))
-            })?;
-            let read = self.storage.blocking(move || package.into_bytes()).await.flatten();
-            (release.version.clone(), read.map_err(|error| refuse(&error))?)
+            self.package_of_repository(&remote, fetched).await?
         };
         let limits = self.limits;
         let load = move || Chart::from_archive(&package, &limits);
-        let loaded = self.storage.blocking(load).await.map_err(|error| refuse(&error))?;
+        let loaded = self.storage.blocking(load).await.map_err(|error| remote.failed(error))?;
         loaded.map_err(|error| {
-            refuse(&format!("failed to load downloaded archive of version '{version}': {error}"))
+            remote.failed(format!("failed to load downloaded archive of version '{version}': {error}"))
         })
     }
 
@@ -128,50 +116,81 @@ impl HelmChartReconciler {
         is_whole.then(|| index.clone())
     }
 
+    /// The version of a chart that is wanted, and its package, from a repository that has an index.
+    async fn package_of_repository(
+        &self,
+        remote: &Remote<'_>,
+        fetched: &mut Fetched,
+    ) -> Result<(String, Bytes), Failure> {
+        let Dependency { name, version, .. } = remote.needed;
+        let server = self.server(remote).await?;
+        let releases = match self.stored_index(remote.known.as_deref()).await {
+            Some(index) => {
+                let stored = self.releases(remote.owner, &index, name).await;
+                stored.map_err(|failure| remote.not_found(&failure.cause.message))?
+            }
+            None => self.fetched_releases(remote, &server, fetched).await?,
+        };
+        let releases = releases.ok_or_else(|| remote.not_found(SelectError::NoChart))?;
+        let release = version::select(name, &releases, version).map_err(|error| remote.not_found(error))?;
+        let package = server.chart(name, release, self.limits.chart).await.map_err(|error| {
+            remote.failed(format!("chart download of version '{}' failed: {error}", release.version))
+        })?;
+        let package = self.storage.blocking(move || package.into_bytes()).await.flatten();
+        Ok((release.version.clone(), package.map_err(|error| remote.failed(error))?))
+    }
+
+    /// The repository's server, with the credentials of the object that describes it.
+    async fn server(&self, remote: &Remote<'_>) -> Result<Repository, Failure> {
+        let unopened = |error: &dyn Display| {
+            let url = shown(&remote.url);
+            remote.failed(format!("failed to get chart repository for URL '{url}': {error}"))
+        };
+        match &remote.known {
+            Some(repository) => {
+                let opened = self.connector.open(&ObjectKey::of(&**repository), repository).await;
+                opened.map_err(|failure| unopened(&failure.cause.message))
+            }
+            None => self.connector.anonymous(remote.url.clone()).map_err(|error| unopened(&error)),
+        }
+    }
+
     /// The versions of a chart in an index that nobody else keeps.
     async fn fetched_releases(
         &self,
+        remote: &Remote<'_>,
         server: &Repository,
-        url: &Url,
-        needed: &Dependency,
         fetched: &mut Fetched,
     ) -> Result<Option<Releases>, Failure> {
-        let refuse = |error: &dyn Display| not_found(needed, url, format!("failed to load index: {error}"));
-        let uncached = |error: &dyn Display| {
-            let error = format!("failed to cache index: failed to cache index to temporary file: {error}");
-            not_found(needed, url, error)
-        };
-        let index = match fetched.entry(url.clone()) {
+        let unloaded = |error: &dyn Display| remote.not_found(format!("failed to load index: {error}"));
+        let index = match fetched.entry(remote.url.clone()) {
             Entry::Occupied(index) => index.into_mut(),
             Entry::Vacant(place) => {
-                let raw = server.index(self.limits.index).await.map_err(|error| uncached(&error))?;
+                let raw = server.index(self.limits.index).await.map_err(|error| {
+                    let cache = "failed to cache index: failed to cache index to temporary file";
+                    remote.not_found(format!("{cache}: {error}"))
+                })?;
                 let stored = self.blocking_index(move || converted(raw.file)).await;
-                place.insert(stored.map_err(|error| refuse(&error))?)
+                place.insert(stored.map_err(|error| unloaded(&error))?)
             }
         };
-        let index = index.try_clone().map_err(|error| refuse(&error))?;
-        let name = needed.name.clone();
+        let index = index.try_clone().map_err(|error| unloaded(&error))?;
+        let name = remote.needed.name.clone();
         let releases = self.blocking_index(move || releases(index, &name)).await;
-        Ok(releases.map_err(|error| refuse(&error))?.map(Arc::new))
+        Ok(releases.map_err(|error| unloaded(&error))?.map(Arc::new))
     }
 
-    async fn package_of_registry(
-        &self,
-        needed: &Dependency,
-        url: &Url,
-        known: Option<Arc<HelmRepository>>,
-    ) -> Result<(String, bytes::Bytes), Failure> {
-        let described = known.unwrap_or_else(|| {
+    /// The version of a chart that is wanted, and its package, from a registry.
+    async fn package_of_registry(&self, remote: &Remote<'_>) -> Result<(String, Bytes), Failure> {
+        let described = remote.known.clone().unwrap_or_else(|| {
             let mut anonymous = HelmRepository::default();
-            anonymous.spec.url = url.to_string();
+            anonymous.spec.url = remote.url.to_string();
             anonymous.spec.type_ = Some("oci".to_owned());
             Arc::new(anonymous)
         });
-        let pulled = self.pull_version(&described, &needed.name, &needed.version).await;
-        pulled.map_err(|error| {
-            let Dependency { name, version, .. } = needed;
-            failed("remote ", needed, error.of_dependency(name, version, &shown(url)))
-        })
+        let Dependency { name, version, .. } = remote.needed;
+        let pulled = self.pull_version(&described, name, version).await;
+        pulled.map_err(|error| remote.failed(error.of_dependency(name, version, &shown(&remote.url))))
     }
 
     async fn blocking_index<T: Send + 'static>(
@@ -186,13 +205,18 @@ fn failed(kind: &str, needed: &Dependency, error: impl Display) -> Failure {
     Step::Dependencies.failed(format!("failed to add {kind}dependency '{}': {error}", needed.place()))
 }
 
-/// No version of a dependency was found in the index of a repository.
-fn not_found(needed: &Dependency, url: &Url, error: impl Display) -> Failure {
-    let Dependency { name, version, .. } = needed;
-    let address = shown(url);
-    let from = address.trim_end_matches('/');
-    let error = format!("failed to get chart '{name}' version '{version}' from '{from}': {error}");
-    failed("remote ", needed, error)
+impl Remote<'_> {
+    fn failed(&self, error: impl Display) -> Failure {
+        failed("remote ", self.needed, error)
+    }
+
+    /// Makes the failure of a repository in whose index no version of the chart was found.
+    fn not_found(&self, error: impl Display) -> Failure {
+        let Dependency { name, version, .. } = self.needed;
+        let address = shown(&self.url);
+        let from = address.trim_end_matches('/');
+        self.failed(format!("failed to get chart '{name}' version '{version}' from '{from}': {error}"))
+    }
 }
 
 /// The versions of one chart in an index that was read before, maybe.
@@ -245,7 +269,9 @@ mod tests {
             ..Dependency::default()
         };
         let url = Url::parse("https://user:hunter2@h/charts/?sig=hunter2").unwrap();
-        let failure = not_found(&needed, &url, SelectError::NoChart);
+        let owner = ObjectKey::new("default", "app");
+        let remote = Remote { owner: &owner, needed: &needed, url, known: None };
+        let failure = remote.not_found(SelectError::NoChart);
         assert_eq!(
             failure.cause.message,
             "dependency build error: failed to add remote dependency 'own': failed to get chart 'lib' version '1.x' from \

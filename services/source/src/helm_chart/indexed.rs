@@ -10,7 +10,7 @@ use weir_helm::{Chart, FetchError, Limits};
 use weir_runtime::ObjectKey;
 
 use super::HelmChartReconciler;
-use super::build::{Build, Step, pull_failure, unpackaged};
+use super::build::{Build, Package, Step, pull_failure, unpackaged};
 use super::decide::Order;
 use super::index_cache::Releases;
 use super::values::{self, Files};
@@ -50,8 +50,8 @@ impl HelmChartReconciler {
             Step::Reference.failed(format!("failed to get chart version for remote reference: {error}"))
         })?;
         let version = order.version_of(&release.version).map_err(|error| Step::Metadata.failed(error))?;
-        if let Some(values_files) = order.reusable(&order.chart, &version) {
-            return Ok(stored(order, version, values_files));
+        if let Some(stored) = order.reusable(&order.chart, &version) {
+            return Ok(Build::reused(stored, !order.is_plain()));
         }
         let fetched = server.chart(&order.chart, release, self.limits.chart).await.map_err(|error| {
             let message = format!("failed to download chart for remote reference: {error}");
@@ -97,12 +97,6 @@ impl HelmChartReconciler {
     }
 }
 
-/// The result when the stored chart is still right.
-pub(super) fn stored(order: &Order, version: String, values_files: Vec<String>) -> Build {
-    let is_packaged = !order.is_plain();
-    Build { name: order.chart.clone(), version, values_files, is_packaged, package: None, resolved: 0 }
-}
-
 fn finish(order: &Order, version: String, package: Bytes, limits: &Limits) -> Result<Build, Failure> {
     let name = order.chart.clone();
     let chart = Chart::from_archive(&package, limits);
@@ -111,7 +105,7 @@ fn finish(order: &Order, version: String, package: Bytes, limits: &Limits) -> Re
             let fault = if error.is_invalid() { "validate metadata of" } else { "load chart metadata from" };
             Step::Pull.failed(format!("failed to {fault} written chart: {error}"))
         })?;
-        return Ok(Build::plain(name, version, package));
+        return Ok(Build::pulled(name, version, package));
     }
     let mut chart =
         chart.map_err(|error| Step::Package.failed(format!("failed to load downloaded chart: {error}")))?;
@@ -122,7 +116,8 @@ fn finish(order: &Order, version: String, package: Bytes, limits: &Limits) -> Re
     chart.metadata.version.clone_from(&version);
     let mut written = Vec::new();
     chart.package(&mut written).map_err(unpackaged)?;
-    Ok(Build { name, version, values_files, is_packaged: true, package: Some(written.into()), resolved: 0 })
+    let package = Package::New(written.into());
+    Ok(Build { name, version, values_files, is_packaged: true, package, resolved: 0 })
 }
 
 /// Returns the server's message, without addresses.

@@ -15,7 +15,7 @@ use weir_runtime::ObjectKey;
 use super::HelmChartReconciler;
 use super::build::{Build, Step};
 use super::decide::Order;
-use super::indexed::{check_name, stored};
+use super::indexed::check_name;
 use super::pull_error::{ChartReference, PullError, Unpulled};
 use crate::login::{AUTHENTICATION_FAILED, login_failure};
 use crate::source::{Attempt, Failure, Source};
@@ -40,18 +40,18 @@ impl HelmChartReconciler {
         let reference = reference.map_err(Unpulled::failure)?;
         let version = order.version_of(&reference.version).map_err(|error| Step::Metadata.failed(error))?;
         let reusable = order.reusable(&order.chart, &version);
-        if let (Some(values_files), None) = (&reusable, &attempt.object.spec.verify) {
-            return Ok(stored(order, version, values_files.clone()));
+        if let (Some(stored), None) = (reusable, &attempt.object.spec.verify) {
+            return Ok(Build::reused(stored, !order.is_plain()));
         }
-        let resolved = match &reusable {
+        let resolved = match reusable {
             Some(_) => registry.resolve(&reference.tag()).await,
             None => registry.read(&reference.tag()).await,
         };
         let failed = |error: PullError| Unpulled::Download(reference.clone(), error).failure();
         let digest = resolved.map_err(|error| failed(PullError::Manifest(error)))?;
         self.verify(attempt, &mut registry, &reference, &version, &digest).await?;
-        if let Some(values_files) = reusable {
-            return Ok(stored(order, version, values_files));
+        if let Some(stored) = reusable {
+            return Ok(Build::reused(stored, !order.is_plain()));
         }
         let package = pull(&mut registry, &digest, self.limits.chart).await;
         self.finished(order, version, package.map_err(failed)?).await

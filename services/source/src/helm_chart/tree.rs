@@ -12,10 +12,18 @@ use weir_helm::{Chart, ChartError, Limits, Metadata};
 use weir_runtime::ObjectKey;
 
 use super::HelmChartReconciler;
-use super::build::{Build, Step, unpackaged};
+use super::build::{Build, Package, Step, unpackaged};
 use super::decide::Order;
 use super::values::{self, Files, file_at};
 use crate::source::Failure;
+
+/// The files of a source, and the path in them where the chart is. Clones are cheap.
+#[derive(Clone)]
+struct Tree {
+    files: Arc<Unpacked>,
+    place: Option<RelPath>,
+    limits: Limits,
+}
 
 /// The chart at a path, with its own metadata.
 enum Found {
@@ -31,48 +39,60 @@ impl HelmChartReconciler {
         artifact: &Artifact,
         order: &Order,
     ) -> Result<Build, Failure> {
-        if order.chart.is_empty() {
-            return Err(Step::Reference.failed("no path set for local chart reference"));
+        let place = place_of(order)?;
+        let tree = Tree { files: self.unpacked(artifact).await?, place, limits: self.limits };
+        let found = self.blocking({
+            let tree = tree.clone();
+            move || tree.find()
+        });
+        let found = found.await?;
+        let (Found::Directory { metadata } | Found::Package { metadata, .. }) = &found;
+        let version = order.version_of(&metadata.version).map_err(|error| Step::Metadata.failed(error))?;
+        let is_packaged = matches!(found, Found::Directory { .. }) || !order.is_plain();
+        if let Some(stored) = order.reusable(&metadata.name, &version) {
+            return Ok(Build::reused(stored, is_packaged));
         }
-        if order.chart.starts_with('/') {
-            return Err(Step::Reference.failed("local chart reference path is expected to be relative"));
+        match found {
+            Found::Package { metadata, bytes } if !is_packaged => {
+                Ok(Build::pulled(metadata.name, version, bytes))
+            }
+            found => self.packaged(owner, tree, found, order, version).await,
         }
-        let place = RelPath::confined(&order.chart)
-            .map_err(|_| Step::Reference.failed(format!("invalid chart path '{}'", order.chart)))?;
+    }
+
+    /// Unpacks a source's files.
+    async fn unpacked(&self, artifact: &Artifact) -> Result<Arc<Unpacked>, Failure> {
         let archive = self.open(artifact).map_err(read_failure)?;
         let limits = self.storage.limits();
         let files = self.storage.blocking(move || Untar::new(limits).to_tree(archive)).await;
-        let files = files.map_err(read_failure)?.map_err(|error| unpack_failure(&error))?;
-        let files = Arc::new(files);
-        let (limits, look) = (self.limits, (files.clone(), place.clone()));
-        let found = self.blocking(move || find(&look.0, look.1.as_ref(), &limits)).await?;
-        let (Found::Directory { metadata } | Found::Package { metadata, .. }) = &found;
-        let (name, version) = (metadata.name.clone(), order.version_of(&metadata.version));
-        let version = version.map_err(|error| Step::Metadata.failed(error))?;
-        let is_directory = matches!(found, Found::Directory { .. });
-        let is_packaged = is_directory || !order.is_plain();
-        if let Some(values_files) = order.reusable(&name, &version) {
-            return Ok(Build { name, version, values_files, is_packaged, package: None, resolved: 0 });
-        }
-        let bytes = match found {
-            Found::Package { bytes, .. } if !is_packaged => {
-                return Ok(Build::plain(name, version, bytes));
-            }
-            Found::Package { bytes, .. } => Some(bytes),
-            Found::Directory { .. } => None,
+        files.map_err(read_failure)?.map(Arc::new).map_err(|error| unpack_failure(&error))
+    }
+
+    /// Packages the chart with the wanted version and values; that of a directory with its missing dependencies.
+    async fn packaged(
+        &self,
+        owner: &ObjectKey,
+        tree: Tree,
+        found: Found,
+        order: &Order,
+        version: String,
+    ) -> Result<Build, Failure> {
+        let (name, bytes) = match found {
+            Found::Directory { metadata } => (metadata.name, None),
+            Found::Package { metadata, bytes } => (metadata.name, Some(bytes)),
         };
-        let (load, limits) = ((files.clone(), place.clone(), order.clone(), version.clone()), self.limits);
-        let loaded = self.blocking(move || {
-            let (files, place, order, version) = load;
-            loaded(&files, place.as_ref(), bytes.as_deref(), &order, version, &limits)
+        let is_directory = bytes.is_none();
+        let loaded = self.blocking({
+            let (tree, order, version) = (tree.clone(), order.clone(), version.clone());
+            move || tree.load(bytes.as_deref(), &order, version)
         });
         let (mut chart, values_files) = loaded.await?;
         let mut resolved = 0;
         if is_directory {
-            resolved = self.add_dependencies(owner, &mut chart, &files, place.as_ref()).await?;
+            resolved = self.add_dependencies(owner, &mut chart, &tree.files, tree.place.as_ref()).await?;
         }
-        let package = self.blocking(move || package(&chart)).await?;
-        Ok(Build { name, version, values_files, is_packaged, package: Some(package), resolved })
+        let package = Package::New(self.blocking(move || package(&chart)).await?);
+        Ok(Build { name, version, values_files, is_packaged: true, package, resolved })
     }
 
     /// Runs a part of a build off the reactor.
@@ -84,59 +104,74 @@ impl HelmChartReconciler {
     }
 }
 
-/// Finds the chart at the given path.
-fn find(files: &Unpacked, place: Option<&RelPath>, limits: &Limits) -> Result<Found, Failure> {
-    let refuse = |error: &dyn Display| Step::Reference.failed(error);
-    let shown = || place.map_or_else(|| ".".to_owned(), ToString::to_string);
-    match archive::find(files, place).map_err(|error| refuse(&error))? {
-        Some(TreeKind::Directory) => {
-            let path = format!("{}/{CHART_FILE}", shown());
-            let missing = || refuse(&ChartError::NoChartFile { path: path.clone() });
-            let file = file_at(&path).ok_or_else(missing)?;
-            let description = chart::read(files, &file, limits.file).map_err(|error| refuse(&error))?;
-            let mut metadata =
-                Metadata::parse(&description.ok_or_else(missing)?).map_err(|error| refuse(&error))?;
-            metadata.validate().map_err(|error| refuse(&error))?;
-            Ok(Found::Directory { metadata })
-        }
-        Some(TreeKind::File { .. }) => {
-            let missing = || refuse(&ChartError::NotFound { path: shown() });
-            let read = chart::read(files, place.ok_or_else(missing)?, limits.chart);
-            let bytes = read.map_err(|error| match error {
-                ChartError::FileTooLarge { path, limit, .. } => {
-                    refuse(&ChartError::TooLarge { name: path, limit })
-                }
-                error => refuse(&error),
-            });
-            let bytes = bytes?.ok_or_else(missing)?;
-            let metadata = Chart::from_archive(&bytes, limits).map_err(|error| refuse(&error))?.metadata;
-            Ok(Found::Package { metadata, bytes })
-        }
-        Some(TreeKind::Other) | None => Err(refuse(&ChartError::NotFound { path: shown() })),
+/// Returns the path of the chart in the source's files; none for their root.
+fn place_of(order: &Order) -> Result<Option<RelPath>, Failure> {
+    if order.chart.is_empty() {
+        return Err(Step::Reference.failed("no path set for local chart reference"));
     }
+    if order.chart.starts_with('/') {
+        return Err(Step::Reference.failed("local chart reference path is expected to be relative"));
+    }
+    RelPath::confined(&order.chart)
+        .map_err(|_| Step::Reference.failed(format!("invalid chart path '{}'", order.chart)))
 }
 
-/// Returns the chart with the wanted version and values, without its missing dependencies.
-fn loaded(
-    files: &Unpacked,
-    place: Option<&RelPath>,
-    package: Option<&[u8]>,
-    order: &Order,
-    version: String,
-    limits: &Limits,
-) -> Result<(Chart, Vec<String>), Failure> {
-    let has_values = !order.values_files.is_empty();
-    let files_of_values = Files::Source(files, limits.file);
-    let merged = has_values.then(|| values::merged(order, &files_of_values)).transpose()?;
-    let chart = match package {
-        Some(package) => Chart::from_archive(package, limits),
-        None => Chart::from_tree(files, place, limits),
-    };
-    let mut chart = chart.map_err(|error| Step::Package.failed(error))?;
-    chart.metadata.version = version;
-    let Some((merged, used)) = merged else { return Ok((chart, Vec::new())) };
-    let is_replaced = values::replace(&mut chart, &merged)?;
-    Ok((chart, if is_replaced { used } else { Vec::new() }))
+impl Tree {
+    /// Finds the chart, a directory or a package. Blocks.
+    fn find(&self) -> Result<Found, Failure> {
+        let (files, place, limits) = (&*self.files, self.place.as_ref(), &self.limits);
+        let refuse = |error: &dyn Display| Step::Reference.failed(error);
+        let shown = || place.map_or_else(|| ".".to_owned(), ToString::to_string);
+        match archive::find(files, place).map_err(|error| refuse(&error))? {
+            Some(TreeKind::Directory) => {
+                let path = format!("{}/{CHART_FILE}", shown());
+                let missing = || refuse(&ChartError::NoChartFile { path: path.clone() });
+                let file = file_at(&path).ok_or_else(missing)?;
+                let description = chart::read(files, &file, limits.file).map_err(|error| refuse(&error))?;
+                let mut metadata =
+                    Metadata::parse(&description.ok_or_else(missing)?).map_err(|error| refuse(&error))?;
+                metadata.validate().map_err(|error| refuse(&error))?;
+                Ok(Found::Directory { metadata })
+            }
+            Some(TreeKind::File { .. }) => {
+                let missing = || refuse(&ChartError::NotFound { path: shown() });
+                let read = chart::read(files, place.ok_or_else(missing)?, limits.chart);
+                let bytes = read.map_err(|error| match error {
+                    ChartError::FileTooLarge { path, limit, .. } => {
+                        refuse(&ChartError::TooLarge { name: path, limit })
+                    }
+                    error => refuse(&error),
+                });
+                let bytes = bytes?.ok_or_else(missing)?;
+                let metadata = Chart::from_archive(&bytes, limits).map_err(|error| refuse(&error))?.metadata;
+                Ok(Found::Package { metadata, bytes })
+            }
+            Some(TreeKind::Other) | None => Err(refuse(&ChartError::NotFound { path: shown() })),
+        }
+    }
+
+    /// Loads the chart, from its package or else from its directory, with the wanted version and values. Returns the values files
+    /// that were merged too. Blocks.
+    fn load(
+        &self,
+        package: Option<&[u8]>,
+        order: &Order,
+        version: String,
+    ) -> Result<(Chart, Vec<String>), Failure> {
+        let (files, place, limits) = (&*self.files, self.place.as_ref(), &self.limits);
+        let has_values = !order.values_files.is_empty();
+        let files_of_values = Files::Source(files, limits.file);
+        let merged = has_values.then(|| values::merged(order, &files_of_values)).transpose()?;
+        let chart = match package {
+            Some(package) => Chart::from_archive(package, limits),
+            None => Chart::from_tree(files, place, limits),
+        };
+        let mut chart = chart.map_err(|error| Step::Package.failed(error))?;
+        chart.metadata.version = version;
+        let Some((merged, used)) = merged else { return Ok((chart, Vec::new())) };
+        let is_replaced = values::replace(&mut chart, &merged)?;
+        Ok((chart, if is_replaced { used } else { Vec::new() }))
+    }
 }
 
 fn package(chart: &Chart) -> Result<Bytes, Failure> {
