@@ -65,7 +65,7 @@ impl GitReconciler {
         }
     }
 
-    /// Packs the commit's tree, stores it, and notes with which settings (SRC-GIT-31, SRC-GIT-32).
+    /// Makes the artifact of a commit, stores it, and notes with which settings (SRC-GIT-31, SRC-GIT-32).
     async fn make(
         &self,
         attempt: &mut Attempt<'_, GitRepository>,
@@ -75,46 +75,45 @@ impl GitReconciler {
         includes: Vec<Include>,
     ) -> Result<Success, Failure> {
         let revision = Revision::normalise(checkout.revision());
-        let submodules = submodules(&self.git, &attempt.object.spec, remote, &checkout, &sparse).await?;
         let summary = checkout.commit().short_summary();
         let included: Vec<_> = includes.iter().map(|include| include.artifact.clone()).collect();
         let is_as_before = decide::is_as_before(&attempt.object, &included.iter().collect::<Vec<_>>());
-        let used: Vec<_> =
-            submodules.iter().map(|submodule| (submodule.path.clone(), submodule.url.clone())).collect();
+        let submodules = submodules(&self.git, &attempt.object.spec, remote, &checkout, &sparse).await?;
+        let used = submodules.iter().map(|submodule| (submodule.path.clone(), submodule.url.clone()));
+        let used = used.collect();
         let parts = RepositoryParts { checkout: checkout.clone(), submodules, sparse };
-        let (store, url) = (self.storage.store().clone(), attempt.object.spec.url.clone());
-        let failed = |error: io::Error| Failure::fetch("GitOperationFailed", error.to_string());
-        let mut whole = self.storage.blocking(move || parts.compose(&url)).await.map_err(failed)??;
+        let commit = self.compose(parts, attempt.object.spec.url.clone()).await?;
         if attempt.known.as_ref().is_none_or(|known| known.revision != revision.as_str()) {
             attempt.outdated(NEW_REVISION, &format!("new upstream revision '{revision}'"));
         }
-        let limits = self.storage.limits();
-        let include = move || {
-            includes.into_iter().try_for_each(|include| include.put_into(&mut whole, &store, limits))?;
-            Ok(whole)
-        };
-        let whole = self.storage.blocking(include).await.map_err(failed)??;
+        let whole = self.put_includes(commit, includes).await?;
         let artifact = self.store(attempt, &revision, whole, checkout).await?;
         self.keep_only(remote, used).await;
-        let spec = &attempt.object.spec;
-        let status = attempt.object.status.get_or_insert_default();
-        status.observed_ignore = spec.ignore.clone();
-        status.observed_recurse_submodules = spec.recurse_submodules;
-        status.observed_include = spec.include.clone();
-        status.observed_sparse_checkout = spec.sparse_checkout.clone();
-        status.included_artifacts = included;
+        note_settings(&mut attempt.object, included);
         let message = format!("stored artifact for commit '{summary}'");
-        match &attempt.known {
-            Some(known)
-                if is_as_before
-                    && *known.digest == artifact.digest
-                    && known.revision == artifact.revision =>
-            {
-                // Made again only to verify it, as after a restart: its time and its consumers are left alone.
-                Ok(Success::up_to_date(known.clone(), message))
-            }
-            _ => Ok(Success::new(artifact, message)),
-        }
+        let same = attempt.known.as_ref().filter(|known| {
+            is_as_before && *known.digest == artifact.digest && known.revision == artifact.revision
+        });
+        Ok(match same {
+            // Made again only to verify it, as after a restart: its time and its consumers are left alone.
+            Some(known) => Success::up_to_date(known.clone(), message),
+            None => Success::new(artifact, message),
+        })
+    }
+
+    /// Puts the parts of the repository together.
+    async fn compose(&self, parts: RepositoryParts, url: String) -> Result<WholeTree, Failure> {
+        self.storage.blocking(move || parts.compose(&url)).await.map_err(unmade)?
+    }
+
+    /// Puts the artifacts of other repositories into a tree.
+    async fn put_includes(&self, mut tree: WholeTree, includes: Vec<Include>) -> Result<WholeTree, Failure> {
+        let (store, limits) = (self.storage.store().clone(), self.storage.limits());
+        let put = move || {
+            includes.into_iter().try_for_each(|include| include.put_into(&mut tree, &store, limits))?;
+            Ok(tree)
+        };
+        self.storage.blocking(put).await.map_err(unmade)?
     }
 
     /// Stores the artifact of a tree. Parts that the object's last artifact has too are copied from it.
@@ -172,7 +171,7 @@ impl RepositoryParts {
         let checkout = self.checkout;
         let unreadable = |error: io::Error| {
             distrust(&checkout, &error);
-            Failure::fetch("GitOperationFailed", error.to_string())
+            unmade(error)
         };
         let open = |checkout: &Checkout| {
             CommitTree::open(checkout).map(Box::new).map_err(|error| decide::read_failure(&error, url))
@@ -191,6 +190,22 @@ impl RepositoryParts {
         }
         Ok(WholeTree::new(Box::new(sparse(commit, paths))))
     }
+}
+
+/// Makes the failure of a tree that was not put together.
+fn unmade(error: io::Error) -> Failure {
+    Failure::fetch("GitOperationFailed", error.to_string())
+}
+
+/// Notes with which settings and artifacts of others the artifact was made.
+fn note_settings(object: &mut GitRepository, included: Vec<Artifact>) {
+    let GitRepository { spec, status, .. } = object;
+    let status = status.get_or_insert_default();
+    status.observed_ignore = spec.ignore.clone();
+    status.observed_recurse_submodules = spec.recurse_submodules;
+    status.observed_include = spec.include.clone();
+    status.observed_sparse_checkout = spec.sparse_checkout.clone();
+    status.included_artifacts = included;
 }
 
 /// An object that cannot be read is fetched anew at the next try; a full disk is no reason for it.
