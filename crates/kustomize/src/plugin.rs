@@ -8,6 +8,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use error::PluginError;
+use generators::GeneratorKind;
+use transformers::TransformerKind;
 
 use crate::Error;
 use crate::build::Build;
@@ -27,33 +29,45 @@ const BUILTIN: &str = "builtin";
 /// The label that validators may add (KZ-407).
 const VALIDATED_BY: &str = "validated-by";
 
-/// The role of a builtin.
+/// A builtin that configurations can name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Role {
-    Generator,
-    Transformer,
+enum Builtin {
+    Generator(GeneratorKind),
+    Transformer(TransformerKind),
 }
 
-fn role_of(kind: &str) -> Option<Role> {
-    match kind {
-        "ConfigMapGenerator" | "SecretGenerator" | "IAMPolicyGenerator" | "HelmChartInflationGenerator" => {
-            Some(Role::Generator)
+impl Builtin {
+    /// Returns the builtin of a name; none if there is no such builtin.
+    fn parse(name: &str) -> Option<Self> {
+        Some(match name {
+            "ConfigMapGenerator" => Self::Generator(GeneratorKind::ConfigMap),
+            "SecretGenerator" => Self::Generator(GeneratorKind::Secret),
+            "IAMPolicyGenerator" => Self::Generator(GeneratorKind::IamPolicy),
+            "HelmChartInflationGenerator" => Self::Generator(GeneratorKind::HelmChart),
+            "AnnotationsTransformer" => Self::Transformer(TransformerKind::Annotations),
+            "HashTransformer" => Self::Transformer(TransformerKind::Hash),
+            "ImageTagTransformer" => Self::Transformer(TransformerKind::ImageTag),
+            "LabelTransformer" => Self::Transformer(TransformerKind::Label),
+            "NamespaceTransformer" => Self::Transformer(TransformerKind::Namespace),
+            "PatchJson6902Transformer" => Self::Transformer(TransformerKind::PatchJson6902),
+            "PatchStrategicMergeTransformer" => Self::Transformer(TransformerKind::PatchStrategicMerge),
+            "PatchTransformer" => Self::Transformer(TransformerKind::Patch),
+            "PrefixTransformer" => Self::Transformer(TransformerKind::Prefix),
+            "SuffixTransformer" => Self::Transformer(TransformerKind::Suffix),
+            "PrefixSuffixTransformer" => Self::Transformer(TransformerKind::PrefixSuffix),
+            "ReplacementTransformer" => Self::Transformer(TransformerKind::Replacement),
+            "ReplicaCountTransformer" => Self::Transformer(TransformerKind::ReplicaCount),
+            "ValueAddTransformer" => Self::Transformer(TransformerKind::ValueAdd),
+            _ => return None,
+        })
+    }
+
+    /// Returns the builtin that a configuration is for.
+    fn of(config: &Resource) -> Result<Self, PluginError> {
+        if config.api_version() != BUILTIN {
+            return Err(PluginError::External(config.kind().to_owned()));
         }
-        "AnnotationsTransformer"
-        | "HashTransformer"
-        | "ImageTagTransformer"
-        | "LabelTransformer"
-        | "NamespaceTransformer"
-        | "PatchJson6902Transformer"
-        | "PatchStrategicMergeTransformer"
-        | "PatchTransformer"
-        | "PrefixTransformer"
-        | "SuffixTransformer"
-        | "PrefixSuffixTransformer"
-        | "ReplacementTransformer"
-        | "ReplicaCountTransformer"
-        | "ValueAddTransformer" => Some(Role::Transformer),
-        _ => None,
+        Self::parse(config.kind()).ok_or_else(|| PluginError::Unknown(config.gvk().to_string()))
     }
 }
 
@@ -65,17 +79,23 @@ pub(crate) fn generate(
 ) -> Result<Vec<Resource>, Error> {
     let mut generated = Vec::new();
     for config in configurations {
-        let checked = check_role(config, Role::Generator).map_err(|error| {
-            let is_known = matches!(error, PluginError::NotAGenerator(_));
-            let error = Error::from(error);
-            if is_known { error } else { error.context("failed to load generator".to_owned()) }
-        });
-        checked.context(|| "loading generator plugins".to_owned())?;
+        let kind = generator(config).context(|| "loading generator plugins".to_owned())?;
         let origin = origin_of(config);
-        let made = generators::run(build, loader, config)?;
+        let made = generators::run(build, loader, config, kind)?;
         generated.extend(with_origin(made, origin.as_ref()));
     }
     Ok(generated)
+}
+
+/// Returns the generator that a configuration is for.
+fn generator(config: &Resource) -> Result<GeneratorKind, Error> {
+    match Builtin::of(config) {
+        Ok(Builtin::Generator(kind)) => Ok(kind),
+        Ok(Builtin::Transformer(_)) => {
+            Err(PluginError::NotAGenerator(config.original_id().to_string()).into())
+        }
+        Err(error) => Err(Error::from(error).context("failed to load generator".to_owned())),
+    }
 }
 
 /// Makes the transformers that `configurations` describe.
@@ -86,8 +106,10 @@ pub(crate) fn transformers(
 ) -> Result<Vec<Step>, Error> {
     let mut steps = Vec::new();
     for config in configurations {
-        check_role(config, Role::Transformer)?;
-        let transformer = transformers::configure(build, loader, config)
+        let Builtin::Transformer(kind) = Builtin::of(config)? else {
+            return Err(PluginError::NotATransformer(config.original_id().to_string()).into());
+        };
+        let transformer = transformers::configure(build, loader, config, kind)
             .context(|| format!("plugin {} fails configuration", config.original_id()))?;
         steps.push(Step { transformer, origin: origin_of(config) });
     }
@@ -122,19 +144,6 @@ fn without_mark(resource: &Resource) -> weir_yaml::Node {
         }
     }
     node
-}
-
-fn check_role(config: &Resource, wanted: Role) -> Result<(), PluginError> {
-    let id = || config.original_id().to_string();
-    if config.api_version() != BUILTIN {
-        return Err(PluginError::External(config.kind().to_owned()));
-    }
-    match role_of(config.kind()) {
-        None => Err(PluginError::Unknown(config.gvk().to_string())),
-        Some(role) if role == wanted => Ok(()),
-        Some(_) if wanted == Role::Generator => Err(PluginError::NotAGenerator(id())),
-        Some(_) => Err(PluginError::NotATransformer(id())),
-    }
 }
 
 /// Returns the origin recorded for the objects of a configuration.

@@ -14,6 +14,16 @@ use crate::kustomization::{ConfigMapArgs, SecretArgs, Strictness, decodes};
 use crate::loader::Loader;
 use crate::resource::Resource;
 
+/// The generators that have configurations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum GeneratorKind {
+    ConfigMap,
+    Secret,
+    IamPolicy,
+    /// Needs Helm, which is never run.
+    HelmChart,
+}
+
 /// `kubernetesService` of an IAM policy.
 #[derive(Debug, Default)]
 struct KubernetesService {
@@ -43,19 +53,24 @@ decodes!(IamPolicy as "IAMPolicyGeneratorArgs" {} inline {
 });
 
 /// Runs one generator.
-pub(super) fn run(build: &Build<'_>, loader: &Rc<Loader>, config: &Resource) -> Result<Vec<Resource>, Error> {
-    let made = match config.kind() {
-        "ConfigMapGenerator" => {
+pub(super) fn run(
+    build: &Build<'_>,
+    loader: &Rc<Loader>,
+    config: &Resource,
+    kind: GeneratorKind,
+) -> Result<Vec<Resource>, Error> {
+    let made = match kind {
+        GeneratorKind::ConfigMap => {
             let args = named_after(decode(config, Strictness::LENIENT)?, config);
             config_map(build, loader, &args, &args.options.clone().unwrap_or_default())?
         }
-        "SecretGenerator" => {
+        GeneratorKind::Secret => {
             let mut args: SecretArgs = decode(config, Strictness::LENIENT)?;
             args.common = named_after(args.common, config);
             secret(build, loader, &args, &args.common.options.clone().unwrap_or_default())?
         }
-        "IAMPolicyGenerator" => iam_policy(&decode(config, Strictness::LENIENT)?)?,
-        _ => {
+        GeneratorKind::IamPolicy => iam_policy(&decode(config, Strictness::LENIENT)?)?,
+        GeneratorKind::HelmChart => {
             let mut text = String::new();
             config.write_yaml(&mut text)?;
             return Err(GenerateError::Helm(text).into());

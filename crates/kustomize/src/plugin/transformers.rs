@@ -22,6 +22,25 @@ use crate::transform::{
 };
 use crate::{Error, hash};
 
+/// The transformers that have configurations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TransformerKind {
+    Annotations,
+    Hash,
+    ImageTag,
+    Label,
+    Namespace,
+    Patch,
+    PatchJson6902,
+    PatchStrategicMerge,
+    Prefix,
+    PrefixSuffix,
+    Replacement,
+    ReplicaCount,
+    Suffix,
+    ValueAdd,
+}
+
 #[derive(Debug, Default)]
 struct Annotations {
     annotations: BTreeMap<String, String>,
@@ -105,37 +124,38 @@ pub(super) fn configure(
     build: &Build<'_>,
     loader: &Rc<Loader>,
     config: &Resource,
+    kind: TransformerKind,
 ) -> Result<Box<dyn Transformer>, Error> {
-    Ok(match config.kind() {
-        "AnnotationsTransformer" => {
+    Ok(match kind {
+        TransformerKind::Annotations => {
             let plugin: Annotations = decode(config, Strictness::LENIENT)?;
             Box::new(AnnotationsTransformer::new(plugin.annotations, &plugin.specs))
         }
-        "LabelTransformer" => {
+        TransformerKind::Label => {
             let plugin: Labels = decode(config, Strictness::LENIENT)?;
             Box::new(LabelTransformer::new(plugin.labels, &plugin.specs))
         }
-        "ImageTagTransformer" => {
+        TransformerKind::ImageTag => {
             let plugin: ImageTag = decode(config, Strictness::LENIENT)?;
             Box::new(ImageTagTransformer::new(plugin.image, &plugin.specs))
         }
-        "NamespaceTransformer" => Box::new(namespace(decode(config, Strictness::LENIENT)?)?),
-        "PrefixTransformer" | "SuffixTransformer" | "PrefixSuffixTransformer" => {
-            Box::new(affixes(decode(config, Strictness::TEXTUAL)?, config.kind())?)
+        TransformerKind::Namespace => Box::new(namespace(decode(config, Strictness::LENIENT)?)?),
+        TransformerKind::Prefix | TransformerKind::Suffix | TransformerKind::PrefixSuffix => {
+            Box::new(affixes(decode(config, Strictness::TEXTUAL)?, kind)?)
         }
-        "ReplicaCountTransformer" => {
+        TransformerKind::ReplicaCount => {
             let plugin: ReplicaCount = decode(config, Strictness::LENIENT)?;
             Box::new(ReplicaCountTransformer::new(plugin.replica, &plugin.specs))
         }
-        "ReplacementTransformer" => {
+        TransformerKind::Replacement => {
             let plugin: Replacements = decode(config, Strictness::LENIENT)?;
             Box::new(ReplacementTransformer::load(build, loader, &plugin.replacements)?)
         }
-        "PatchStrategicMergeTransformer" => {
+        TransformerKind::PatchStrategicMerge => {
             let plugin: StrategicMerge = decode(config, Strictness::LENIENT)?;
             Box::new(StrategicMergeTransformer::load_both(build, loader, &plugin.paths, &plugin.patches)?)
         }
-        "PatchJson6902Transformer" => {
+        TransformerKind::PatchJson6902 => {
             let plugin: JsonPatch = decode(config, Strictness::LENIENT)?;
             let patch = Patch {
                 target: plugin.target,
@@ -145,14 +165,14 @@ pub(super) fn configure(
             };
             Box::new(Json6902Transformer::load(build, loader, &patch)?)
         }
-        "PatchTransformer" => {
+        TransformerKind::Patch => {
             let AnyPatch { path, patch, target, options } = decode(config, Strictness::LENIENT)?;
             Box::new(PatchTransformer::load(build, loader, &Patch { path, patch, target, options })?)
         }
-        "ValueAddTransformer" => {
+        TransformerKind::ValueAdd => {
             Box::new(ValueAddTransformer::load(build, loader, decode(config, Strictness::LENIENT)?)?)
         }
-        _ => Box::new(HashTransformer),
+        TransformerKind::Hash => Box::new(HashTransformer),
     })
 }
 
@@ -176,15 +196,15 @@ fn namespace(plugin: Namespace) -> Result<NamespaceTransformer, PluginError> {
 /// A prefix and a suffix with one set of fields.
 struct BothAffixes(Vec<AffixTransformer>);
 
-fn affixes(plugin: Affixes, kind: &str) -> Result<BothAffixes, PluginError> {
+fn affixes(plugin: Affixes, kind: TransformerKind) -> Result<BothAffixes, PluginError> {
     let Some(specs) = plugin.specs else {
         return Err(PluginError::Config("fieldSpecs is not expected to be nil".to_owned()));
     };
     let mut both = Vec::new();
-    if kind != "SuffixTransformer" {
+    if kind != TransformerKind::Suffix {
         both.push(AffixTransformer::new(Affix::Prefix(plugin.prefix.into()), &specs));
     }
-    if kind != "PrefixTransformer" {
+    if kind != TransformerKind::Prefix {
         both.push(AffixTransformer::new(Affix::Suffix(plugin.suffix.into()), &specs));
     }
     Ok(BothAffixes(both))
