@@ -1,5 +1,6 @@
 //! Evaluation of the rules of others: off the reactor, a few at once, and given up when it takes too long (KS-DEP-10).
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::Semaphore;
@@ -9,22 +10,31 @@ const AT_ONCE: usize = 4;
 /// Time for one evaluation, with the wait for its place. Usual ones take less than a millisecond.
 const TIME: Duration = Duration::from_secs(5);
 
+/// Returns true for as long as somebody waits for an evaluation.
+pub type MayGoOn<'a> = dyn Fn() -> bool + Send + Sync + 'a;
+
 static PLACES: Semaphore = Semaphore::const_new(AT_ONCE);
 
-/// Evaluates on a thread of its own.
+/// Evaluates on a thread of its own. The work is given up when it takes too long, or when nobody polls this any more: what it gets
+/// returns false from then on.
 ///
 /// # Errors
-/// Words for people, when it takes too long or has failed. Nobody waits for the thread then, whose loops end by themselves (weir-expression).
-pub async fn evaluated<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, String> {
+/// Words for people, when it takes too long or has failed.
+pub async fn evaluated<T: Send + 'static>(
+    work: impl FnOnce(&MayGoOn<'_>) -> T + Send + 'static,
+) -> Result<T, String> {
+    let waiting = Arc::new(());
+    let waiter = Arc::downgrade(&waiting);
     let evaluating = async {
         let place = PLACES.acquire().await.map_err(|_| "the service stops".to_owned())?;
         let done = tokio::task::spawn_blocking(move || {
             let _place = place;
-            work()
+            work(&|| waiter.strong_count() > 0)
         });
         done.await.map_err(|_| "the evaluator failed".to_owned())
     };
     let done = tokio::time::timeout(TIME, evaluating).await;
+    drop(waiting);
     done.unwrap_or_else(|_| Err(format!("the expression takes longer than {} seconds", TIME.as_secs())))
 }
 
@@ -40,7 +50,7 @@ mod tests {
         let (end, running) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
         let endless = || {
             let (end, running) = (Arc::clone(&end), Arc::clone(&running));
-            evaluated(move || {
+            evaluated(move |_| {
                 running.fetch_add(1, Ordering::SeqCst);
                 while !end.load(Ordering::SeqCst) {
                     std::thread::yield_now();
@@ -65,6 +75,24 @@ mod tests {
         });
         assert_eq!((further, running.load(Ordering::SeqCst)), (late, AT_ONCE));
         end.store(true, Ordering::SeqCst);
-        assert_eq!(evaluated(|| 7).await, Ok(7));
+        assert_eq!(evaluated(|_| 7).await, Ok(7));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_work_learns_that_nobody_waits() {
+        let (begun, has_begun) = tokio::sync::oneshot::channel();
+        let (ended, has_ended) = tokio::sync::oneshot::channel();
+        let endless = evaluated(move |may_go_on| {
+            begun.send(()).unwrap();
+            while may_go_on() {
+                std::thread::yield_now();
+            }
+            ended.send(()).unwrap();
+        });
+        tokio::select! {
+            done = endless => panic!("{done:?}"),
+            begun = has_begun => begun.unwrap(),
+        }
+        has_ended.await.unwrap();
     }
 }

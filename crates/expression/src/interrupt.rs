@@ -1,4 +1,4 @@
-//! Loops that end when their time is over: the evaluator does not look at a clock (KS-DEP-10).
+//! Loops that end when the caller gives up: the evaluator has no limit of its own (KS-DEP-10).
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -9,42 +9,42 @@ use cel::context::VariableResolver;
 
 use super::go;
 
-/// A variable that is there while there is time. No expression can name it: `@` is no part of a name.
-const TIME: &str = "@time";
+/// A variable that is there while the evaluation may go on. No expression can name it: `@` is no part of a name.
+const GOES_ON: &str = "@goes_on";
 
-/// The time of one evaluation.
-pub(super) struct Time<F> {
-    has_time: F,
-    is_over: AtomicBool,
+/// The limit of one evaluation.
+pub(super) struct Limit<F> {
+    may_go_on: F,
+    is_reached: AtomicBool,
 }
 
-impl<F: Fn() -> bool + Send + Sync> Time<F> {
-    /// There is time for as long as `has_time` says so, which each turn of each loop asks.
-    pub(super) fn new(has_time: F) -> Self {
-        Self { has_time, is_over: AtomicBool::new(false) }
+impl<F: Fn() -> bool + Send + Sync> Limit<F> {
+    /// Makes a limit that is reached once `may_go_on` returns false. Each turn of each loop asks it.
+    pub(super) fn new(may_go_on: F) -> Self {
+        Self { may_go_on, is_reached: AtomicBool::new(false) }
     }
 
     /// Returns true when the evaluation was ended, so that its result means nothing.
-    pub(super) fn is_over(&self) -> bool {
-        self.is_over.load(Ordering::Relaxed)
+    pub(super) fn is_reached(&self) -> bool {
+        self.is_reached.load(Ordering::Relaxed)
     }
 }
 
-impl<F: Fn() -> bool + Send + Sync> VariableResolver for Time<F> {
+impl<F: Fn() -> bool + Send + Sync> VariableResolver for Limit<F> {
     fn resolve<'b>(&'b self, variable: &str) -> Option<CowVal<'b, 'b>> {
-        if variable != TIME {
+        if variable != GOES_ON {
             return None;
         }
-        // Loops around this one end too, even where the clock would say otherwise.
-        if self.is_over() || !(self.has_time)() {
-            self.is_over.store(true, Ordering::Relaxed);
+        // Loops around this one end too, whatever the caller says later.
+        if self.is_reached() || !(self.may_go_on)() {
+            self.is_reached.store(true, Ordering::Relaxed);
             return None;
         }
         Some(CowVal::Borrowed(&CelBool::TRUE))
     }
 }
 
-/// The same expression, with loops that look at each turn whether there is time, and with the functions of `go`.
+/// The same expression, with loops that ask at each turn if they may go on, and with the functions of `go`.
 pub(super) fn interruptible(expression: &IdedExpr) -> IdedExpr {
     let mut expression = expression.clone();
     rewrite(&mut expression);
@@ -79,13 +79,13 @@ fn rewrite_entry(entry: &mut EntryExpr) {
     }
 }
 
-/// Makes a loop look at the time where each of its turns comes by.
+/// Makes a loop ask in a part that each of its turns evaluates.
 fn watch(comprehension: &mut ComprehensionExpr) {
     let is_endless = matches!(comprehension.loop_cond.expr, Expr::Literal(_));
     // The evaluator knows `map` and `filter` by their form, to which the condition belongs: with another one they would copy
     // their list at each turn.
     let in_step = if is_endless { part_of_each_turn(&mut comprehension.loop_step) } else { None };
-    look(in_step.unwrap_or(&mut comprehension.loop_cond));
+    ask(in_step.unwrap_or(&mut comprehension.loop_cond));
 }
 
 /// The condition of `filter`, or the item of `map`.
@@ -98,9 +98,9 @@ fn part_of_each_turn(step: &mut IdedExpr) -> Option<&mut IdedExpr> {
     }
 }
 
-/// Replaces a part by one of the same value that fails without time. A conditional does, `&&` would absorb the failure.
-fn look(part: &mut IdedExpr) {
-    let time = || IdedExpr { id: part.id, expr: Expr::Ident(TIME.to_owned()) };
-    let args = vec![time(), part.clone(), time()];
+/// Replaces a part by one of the same value that fails at the limit. A conditional does, `&&` would absorb the failure.
+fn ask(part: &mut IdedExpr) {
+    let goes_on = || IdedExpr { id: part.id, expr: Expr::Ident(GOES_ON.to_owned()) };
+    let args = vec![goes_on(), part.clone(), goes_on()];
     part.expr = Expr::Call(CallExpr { func_name: operators::CONDITIONAL.to_owned(), target: None, args });
 }

@@ -3,6 +3,8 @@
 //! The crate that evaluates has no type checker and no limits of its own, so that both are made here: length, nesting and
 //! loops are bounded before anything runs, and the type of the result is inferred from the syntax tree (DEP-CEL-3 … 5).
 //!
+//! An evaluation goes on for as long as its caller says that it may: each turn of a loop asks.
+//!
 //! Compiling and evaluating take a thread with a large stack and wait for it: call them where blocking is allowed.
 
 mod bounds;
@@ -14,12 +16,11 @@ mod types;
 mod value;
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use cel::{Context, Env, IdedExpr, Program, Value, extensions};
 use serde_json::Value as Json;
 
-use self::interrupt::{Time, interruptible};
+use self::interrupt::{Limit, interruptible};
 pub use self::types::Type;
 pub use self::value::Numbers;
 
@@ -59,9 +60,6 @@ pub enum ExpressionError {
         reason: String,
     },
 }
-
-/// Time for one evaluation: as long as `weir-evaluation` waits for it.
-const TIME: Duration = Duration::from_secs(5);
 
 /// A compiled expression; cheap to clone.
 #[derive(Clone)]
@@ -130,8 +128,12 @@ impl Expression {
     ///
     /// # Errors
     /// When the evaluation fails or yields no bool.
-    pub fn is_true(&self, variables: &[(&str, &Json)]) -> Result<bool, ExpressionError> {
-        match self.evaluate(variables)? {
+    pub fn is_true(
+        &self,
+        variables: &[(&str, &Json)],
+        may_go_on: impl Fn() -> bool + Send + Sync,
+    ) -> Result<bool, ExpressionError> {
+        match self.evaluate(variables, may_go_on)? {
             Value::Bool(verdict) => Ok(verdict),
             _ => Err(self.is_no("boolean")),
         }
@@ -141,8 +143,12 @@ impl Expression {
     ///
     /// # Errors
     /// When the evaluation fails or yields no string.
-    pub fn to_text(&self, variables: &[(&str, &Json)]) -> Result<String, ExpressionError> {
-        match self.evaluate(variables)? {
+    pub fn to_text(
+        &self,
+        variables: &[(&str, &Json)],
+        may_go_on: impl Fn() -> bool + Send + Sync,
+    ) -> Result<String, ExpressionError> {
+        match self.evaluate(variables, may_go_on)? {
             Value::String(text) => Ok(text.to_string()),
             _ => Err(self.is_no("string")),
         }
@@ -152,32 +158,30 @@ impl Expression {
     ///
     /// # Errors
     /// When the evaluation fails or yields what JSON cannot hold.
-    pub fn to_json(&self, variables: &[(&str, &Json)]) -> Result<Json, ExpressionError> {
-        let value = self.evaluate(variables)?;
+    pub fn to_json(
+        &self,
+        variables: &[(&str, &Json)],
+        may_go_on: impl Fn() -> bool + Send + Sync,
+    ) -> Result<Json, ExpressionError> {
+        let value = self.evaluate(variables, may_go_on)?;
         value.json().map_err(|_| self.failed("the result cannot be used as a value".to_owned()))
     }
 
-    fn evaluate(&self, variables: &[(&str, &Json)]) -> Result<Value, ExpressionError> {
-        let start = Instant::now();
-        self.evaluate_while(variables, || start.elapsed() < TIME)
-    }
-
-    /// Evaluates for as long as there is time; each turn of a loop asks.
-    fn evaluate_while(
+    fn evaluate(
         &self,
         variables: &[(&str, &Json)],
-        has_time: impl Fn() -> bool + Send + Sync,
+        may_go_on: impl Fn() -> bool + Send + Sync,
     ) -> Result<Value, ExpressionError> {
-        let time = Time::new(has_time);
+        let limit = Limit::new(may_go_on);
         let evaluated = bounds::on_deep_stack(|| {
             let mut context = Context::with_env(self.environment.clone());
-            context.set_variable_resolver(&time);
+            context.set_variable_resolver(&limit);
             for (name, json) in variables {
                 context.add_variable_from_value(*name, value::of_json(json, self.numbers)?);
             }
             let value = context.resolve(&self.tree);
-            if time.is_over() {
-                return Err(format!("it takes longer than {} seconds", TIME.as_secs()));
+            if limit.is_reached() {
+                return Err("it was given up".to_owned());
             }
             value.map_err(|error| cel_go_error::text(&error, &self.text))
         });

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use kube::api::{Api, DynamicObject, ListParams};
 use serde_json::Value;
+use weir_evaluation::{MayGoOn, evaluated};
 use weir_kstatus::{Assessment, Status, assess, assess_pods};
 
 use crate::error::shown;
@@ -43,8 +44,8 @@ pub trait Judge: Send + Sync {
     /// Returns true when there are rules for the object.
     fn covers(&self, id: &ObjectId) -> bool;
 
-    /// Judges an object that is covered. Blocks meanwhile.
-    fn judge(&self, id: &ObjectId, object: &Value) -> Probe;
+    /// Judges an object that is covered, for as long as it may go on. Blocks meanwhile.
+    fn judge(&self, id: &ObjectId, object: &Value, may_go_on: &MayGoOn<'_>) -> Probe;
 }
 
 /// Reads an object and has it judged.
@@ -55,7 +56,7 @@ pub(crate) async fn judged(session: &Session, judge: Arc<dyn Judge>, id: &Object
         Err(error) => return Probe::unknown(error),
     };
     let id = id.clone();
-    weir_evaluation::evaluated(move || judge.judge(&id, &object)).await.unwrap_or_else(Probe::unknown)
+    evaluated(move |may_go_on| judge.judge(&id, &object, may_go_on)).await.unwrap_or_else(Probe::unknown)
 }
 
 /// Reads an object in the version that the cluster prefers; nothing if there is none.

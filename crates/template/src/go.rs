@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 pub(crate) use self::value::{Struct, Value};
 use self::{exec::Run, node::List, parse::Parser};
-use crate::limit::{MAX_SOURCE, MAX_TIME};
+use crate::limit::{Elapsed, MAX_SOURCE};
 
 /// A template that parsed: all its functions are known and all its variables declared.
 #[derive(Debug)]
@@ -74,8 +74,8 @@ impl Template {
         Ok(Self { name: name.to_owned(), source: source.to_owned(), root, defined })
     }
 
-    pub(crate) fn render(&self, data: Value) -> Result<String, TemplateError> {
-        Run::new(self, data, MAX_TIME).finish()
+    pub(crate) fn render(&self, data: Value, elapsed: &Elapsed<'_>) -> Result<String, TemplateError> {
+        Run::new(self, data, elapsed).finish()
     }
 }
 

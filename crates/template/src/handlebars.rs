@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use handlebars::{RenderError, RenderErrorReason, TemplateErrorReason};
 use serde_json::Value;
 
-use crate::limit::{MAX_DEPTH, MAX_OUTPUT, MAX_SOURCE};
+use crate::limit::{Elapsed, MAX_DEPTH, MAX_OUTPUT, MAX_SOURCE};
 
 /// A template that parsed, with the steps of its blocks counted.
 #[derive(Debug)]
@@ -87,9 +87,9 @@ impl Template {
         }
     }
 
-    pub(crate) fn render(&self, data: &Value) -> Result<String, HandlebarsError> {
+    pub(crate) fn render(&self, data: &Value, elapsed: &Elapsed<'_>) -> Result<String, HandlebarsError> {
         let mut out = Bounded::default();
-        let mut registry = function::registry();
+        let mut registry = function::registry(elapsed);
         registry.register_template(&self.name, self.parsed.clone());
         let rendered = registry.render_to_write(&self.name, data, &mut out);
         rendered.map_err(|error| HandlebarsError::Run {

@@ -19,5 +19,5 @@ mod text;
 
 pub use go::TemplateError;
 pub use handlebars::HandlebarsError;
-pub use limit::{MAX_OUTPUT, MAX_SOURCE, MAX_STEPS};
+pub use limit::{Elapsed, MAX_OUTPUT, MAX_SOURCE, MAX_STEPS};
 pub use message::{DEFAULT_MESSAGE, Engine, Message, MessageData, MessageError, UnknownEngine};

@@ -15,6 +15,9 @@ pub const MAX_STEPS: usize = 500_000;
 /// controller.
 pub(crate) const MAX_MADE: usize = 512 << 20;
 
+/// Returns the time since a run began, by the caller's clock.
+pub type Elapsed<'a> = dyn Fn() -> Duration + Send + Sync + 'a;
+
 /// Longest run; ten thousand changes take about a second.
 pub(crate) const MAX_TIME: Duration = Duration::from_secs(60);
 

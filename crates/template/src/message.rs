@@ -13,6 +13,7 @@ pub use self::engine::{Engine, UnknownEngine};
 use self::engine::{has_handlebars, hint, says_handlebars};
 use crate::go::TemplateError;
 use crate::handlebars::HandlebarsError;
+use crate::limit::Elapsed;
 use crate::{go, handlebars};
 
 /// The message when the manifest has no template.
@@ -91,15 +92,15 @@ impl Message {
         parsed.map(Self)
     }
 
-    /// Renders the message, byte for byte what goes into the commit.
+    /// Renders the message, byte for byte what goes into the commit. `elapsed` returns the time since the call.
     ///
     /// # Errors
     /// [`MessageError::Run`] and [`MessageError::RunHandlebars`].
-    pub fn render(&self, data: &MessageData<'_>) -> Result<String, MessageError> {
+    pub fn render(&self, data: &MessageData<'_>, elapsed: &Elapsed<'_>) -> Result<String, MessageError> {
         match &self.0 {
-            Template::Go(template) => template.render(data.structs()).map_err(MessageError::Run),
+            Template::Go(template) => template.render(data.structs(), elapsed).map_err(MessageError::Run),
             Template::Handlebars(template) => {
-                template.render(&data.json()).map_err(MessageError::RunHandlebars)
+                template.render(&data.json(), elapsed).map_err(MessageError::RunHandlebars)
             }
         }
     }

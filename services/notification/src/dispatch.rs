@@ -321,11 +321,11 @@ async fn commit_status(alert: &Alert, provider: &Provider, event: &Event) -> Res
     let [Ok(event), Ok(alert), Ok(provider)] = values else {
         return Err(failed("the objects are no JSON".to_owned()));
     };
-    let evaluated = weir_evaluation::evaluated(move || {
+    let evaluated = weir_evaluation::evaluated(move |may_go_on| {
         let expression = Expression::compile(&text, &["event", "alert", "provider"], Type::String)
             .map_err(|error| format!("failed to compile expression: {error}"))?;
         let variables = [("event", &event), ("alert", &alert), ("provider", &provider)];
-        expression.to_text(&variables).map_err(|error| error.to_string())
+        expression.to_text(&variables, may_go_on).map_err(|error| error.to_string())
     });
     evaluated.await.and_then(|name| name).map_err(failed)
 }

@@ -12,13 +12,13 @@ fuzz_target!(|input: &str| {
     let variables = [("res", &object), ("req", &Value::Null)];
     let names = variables.map(|(name, _)| name);
     if let Ok(condition) = Expression::compile(text, &names, Type::Bool)
-        && let Err(error) = condition.is_true(&variables)
+        && let Err(error) = condition.is_true(&variables, || true)
     {
         assert!(!matches!(error, ExpressionError::Kind { .. }), "{error}");
     }
     if let Ok(expression) = Expression::parse(text) {
         for numbers in [Numbers::Doubles, Numbers::Integers] {
-            let _value = expression.clone().over(numbers).to_json(&variables);
+            let _value = expression.clone().over(numbers).to_json(&variables, || true);
         }
     }
 });

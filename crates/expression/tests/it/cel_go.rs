@@ -11,11 +11,11 @@ fn result(text: &str, is_compiled: bool, object: &Value) -> Result<bool, Express
     let over = |expression: Expression| expression.over(Numbers::Integers);
     if is_compiled {
         let compiled = Expression::compile(text, &["self", "dep"], Type::Bool).map(over)?;
-        return compiled.is_true(&[("self", object), ("dep", object)]);
+        return compiled.is_true(&[("self", object), ("dep", object)], || true);
     }
     let fields = object.as_object().unwrap().iter();
     let fields: Vec<(&str, &Value)> = fields.map(|(name, value)| (name.as_str(), value)).collect();
-    Expression::parse(text).map(over)?.is_true(&fields)
+    Expression::parse(text).map(over)?.is_true(&fields, || true)
 }
 
 /// Refused in the beginning, failed in the evaluation, or the verdict.

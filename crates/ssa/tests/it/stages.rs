@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
+use weir_evaluation::MayGoOn;
 use weir_kstatus::{Assessment, Status};
 use weir_ssa::{Entry, Judge, Manifest, Mapper, ObjectId, Probe, Record, Session, Settings};
 
@@ -55,7 +56,7 @@ impl Judge for Slow {
         id.kind == "CustomResourceDefinition"
     }
 
-    fn judge(&self, _: &ObjectId, _: &Value) -> Probe {
+    fn judge(&self, _: &ObjectId, _: &Value, _: &MayGoOn<'_>) -> Probe {
         let looks = self.0.fetch_add(1, Ordering::SeqCst);
         let status = if looks < 3 { Status::InProgress } else { Status::Current };
         Assessment::new(status, "").into()

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
+use std::time::Duration;
 
 use libfuzzer_sys::fuzz_target;
 use weir_setters::{Change, Image, ObjectId, PolicyName, Setters, Update};
@@ -42,8 +43,8 @@ fuzz_target!(|template: &str| {
     let data = MessageData { namespace: "flux-system", name: "apps", update: &UPDATE, values: &values };
     for engine in [None, Some(Engine::Go), Some(Engine::Handlebars)] {
         let Ok(message) = Message::parse(template, engine) else { continue };
-        let rendered = message.render(&data);
-        assert_eq!(message.render(&data), rendered);
+        let rendered = message.render(&data, &|| Duration::ZERO);
+        assert_eq!(message.render(&data, &|| Duration::ZERO), rendered);
         assert!(rendered.map_or(0, |text| text.len()) <= MAX_OUTPUT);
     }
 });

@@ -3,7 +3,6 @@
 mod call;
 
 use std::fmt::Display;
-use std::time::{Duration, Instant};
 
 use super::{
     Template, TemplateError,
@@ -11,7 +10,7 @@ use super::{
     node::{Branch, Command, List, Node, Operand, OperandKind, Pipe},
     value::Value,
 };
-use crate::limit::{MAX_DEPTH, MAX_OUTPUT, MAX_STEPS};
+use crate::limit::{Elapsed, MAX_DEPTH, MAX_OUTPUT, MAX_STEPS, MAX_TIME};
 
 /// The way on after a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,13 +29,11 @@ pub(super) struct Run<'t> {
     out: String,
     steps: usize,
     depth: usize,
-    started: Instant,
-    limit: Duration,
+    elapsed: &'t Elapsed<'t>,
 }
 
 impl<'t> Run<'t> {
-    /// A run that may take so long.
-    pub(super) fn new(template: &'t Template, data: Value, limit: Duration) -> Self {
+    pub(super) fn new(template: &'t Template, data: Value, elapsed: &'t Elapsed<'t>) -> Self {
         Self {
             template,
             inside: template.name.clone(),
@@ -45,8 +42,7 @@ impl<'t> Run<'t> {
             out: String::new(),
             steps: 0,
             depth: 0,
-            started: Instant::now(),
-            limit,
+            elapsed,
         }
     }
 
@@ -108,8 +104,8 @@ impl<'t> Run<'t> {
         if self.steps > MAX_STEPS {
             return Err(self.error(at, piece, format!("more than {MAX_STEPS} steps")));
         }
-        if self.started.elapsed() > self.limit {
-            return Err(self.error(at, piece, format!("takes longer than {:?}", self.limit)));
+        if (self.elapsed)() > MAX_TIME {
+            return Err(self.error(at, piece, format!("takes longer than {MAX_TIME:?}")));
         }
         Ok(())
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 use rstest::rstest;
 
-use super::{Template, Value, exec::Run};
+use super::{Template, Value};
 use crate::limit::MAX_OUTPUT;
 
 fn data() -> Value {
@@ -26,7 +26,7 @@ fn data() -> Value {
 
 fn render(template: &str) -> Result<String, String> {
     let template = Template::parse("t", template).map_err(|error| error.to_string())?;
-    template.render(data()).map_err(|error| error.to_string())
+    template.render(data(), &|| Duration::ZERO).map_err(|error| error.to_string())
 }
 
 #[rstest]
@@ -436,8 +436,8 @@ fn long_texts_of_the_source_are_counted_as_often_as_they_are_used() {
 #[test]
 fn time_is_limited() {
     let template = Template::parse("t", "{{ range 3 }}{{ end }}").unwrap();
-    let error = Run::new(&template, data(), Duration::ZERO).finish().unwrap_err().to_string();
-    assert_eq!(error, "template: t:1:9: executing \"t\" at <3>: takes longer than 0ns");
+    let error = template.render(data(), &|| Duration::from_secs(61)).unwrap_err().to_string();
+    assert_eq!(error, "template: t:1:9: executing \"t\" at <3>: takes longer than 60s");
 }
 
 /// Each item is compared with all others at once: one by one, it would be billions of comparisons.

@@ -1,7 +1,6 @@
 //! Helpers: those of the library, and TP-12's. As in Go templates, the value that a helper works on comes last (TP-9).
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Instant;
 
 use handlebars::{
     Context, Handlebars, Helper, HelperDef, HelperResult, JsonTruthy, Output, RenderContext, RenderError,
@@ -10,20 +9,20 @@ use handlebars::{
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::limit::{MAX_STEPS, MAX_TIME};
+use crate::limit::{Elapsed, MAX_STEPS, MAX_TIME};
 use crate::text::{check_length, truncate};
 
 /// The helper that each block calls with the number of its elements.
 pub(super) const STEPS: &str = "count-steps";
 
 /// Makes a registry for one run.
-pub(super) fn registry() -> Handlebars<'static> {
+pub(super) fn registry<'t>(elapsed: &'t Elapsed<'t>) -> Handlebars<'t> {
     let mut registry = Handlebars::new();
     registry.register_escape_fn(no_escape);
     registry.set_strict_mode(true);
     // It would write to the log of the service.
     registry.unregister_helper("log");
-    registry.register_helper(STEPS, Box::new(Steps { taken: AtomicUsize::new(0), began: Instant::now() }));
+    registry.register_helper(STEPS, Box::new(Steps { taken: AtomicUsize::new(0), elapsed }));
     for function in FUNCTIONS {
         registry.register_helper(function.name, Box::new(function));
     }
@@ -87,12 +86,12 @@ impl HelperDef for Function {
 }
 
 /// Counts the steps of one run (TP-5).
-struct Steps {
+struct Steps<'t> {
     taken: AtomicUsize,
-    began: Instant,
+    elapsed: &'t Elapsed<'t>,
 }
 
-impl HelperDef for Steps {
+impl HelperDef for Steps<'_> {
     fn call<'reg: 'rc, 'rc>(
         &self,
         helper: &Helper<'rc>,
@@ -107,7 +106,7 @@ impl HelperDef for Steps {
         if before.saturating_add(steps) > MAX_STEPS {
             return Err(failed(format!("the template takes more than {MAX_STEPS} steps")));
         }
-        if self.began.elapsed() > MAX_TIME {
+        if (self.elapsed)() > MAX_TIME {
             return Err(failed(format!("the template takes more than {} seconds", MAX_TIME.as_secs())));
         }
         Ok(())

@@ -1,5 +1,7 @@
 //! The language as messages have it: TP-12, TP-5, and what is refused.
 
+use std::time::Duration;
+
 use proptest::prelude::*;
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -22,7 +24,7 @@ fn data() -> Value {
 
 fn render(template: &str) -> Result<String, String> {
     let template = Template::parse("m", template).map_err(|error| error.to_string())?;
-    template.render(&data()).map_err(|error| error.to_string())
+    template.render(&data(), &|| Duration::ZERO).map_err(|error| error.to_string())
 }
 
 #[rstest]
@@ -81,6 +83,13 @@ fn faults(#[case] template: &str, #[case] text: &str) {
 }
 
 /// TP-5
+#[test]
+fn time_is_limited() {
+    let template = Template::parse("m", "{{#each names}}{{/each}}").unwrap();
+    let error = template.render(&data(), &|| Duration::from_secs(61)).unwrap_err().to_string();
+    assert!(error.ends_with("the template takes more than 60 seconds"), "{error}");
+}
+
 #[test]
 fn what_a_template_takes_is_bounded() {
     let long = "a".repeat(MAX_SOURCE + 1);

@@ -1,6 +1,7 @@
 //! The golden messages of TP-6 to TP-10 and the complaints of TP-4.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use rstest::rstest;
 use weir_setters::{Change, Image, ObjectId, PolicyName, Setters, Update};
@@ -49,7 +50,7 @@ fn render_in(template: &str, engine: Option<Engine>) -> Result<String, String> {
     let update = update();
     let data = MessageData { namespace: "flux-system", name: "apps", update: &update, values: &values };
     let message = Message::parse(template, engine).map_err(|error| error.to_string())?;
-    message.render(&data).map_err(|error| error.to_string())
+    message.render(&data, &|| Duration::ZERO).map_err(|error| error.to_string())
 }
 
 /// TP-7: files and objects come in their order, whatever it is in the tree or a file.
@@ -68,7 +69,7 @@ fn files_and_objects_are_in_order() {
     let template = "{{ range $f, $os := .Changed.FileChanges }}{{ $f }}:\
                     {{ range $o, $_ := $os }} {{ $o.Kind }}/{{ $o.Name }}{{ end }}\n{{ end }}";
     let data = MessageData { namespace: "shop", name: "apps", update: &update, values: &BTreeMap::new() };
-    let message = Message::parse(template, None).unwrap().render(&data).unwrap();
+    let message = Message::parse(template, None).unwrap().render(&data, &|| Duration::ZERO).unwrap();
     assert_eq!(message.trim(), "a.yaml: Job/y Pod/x Pod/z\nb.yaml: Job/y Pod/x Pod/z");
 }
 
@@ -320,6 +321,6 @@ fn digests_show_in_images() {
     let values = BTreeMap::new();
     let data = MessageData { namespace: "ns", name: "x", update: &update, values: &values };
     let template = "{{ range .Updated.Images }}{{ . }} {{ .Name }} {{ .Identifier }}{{ end }}";
-    let message = Message::parse(template, None).unwrap().render(&data).unwrap();
+    let message = Message::parse(template, None).unwrap().render(&data, &|| Duration::ZERO).unwrap();
     assert_eq!(message, "docker.io/nginx:1.2@sha256:0f index.docker.io/library/nginx@sha256:0f sha256:0f");
 }

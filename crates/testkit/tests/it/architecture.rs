@@ -144,6 +144,17 @@ fn dependencies_point_down() {
     }
 }
 
+/// A limit of time is the caller's: pure crates get it as a function.
+#[test]
+fn pure_crates_read_no_clock() {
+    for name in PURE {
+        for (path, text) in sources(&format!("crates/{name}/src")) {
+            let read = ["Instant", "SystemTime", "::now()"].map(|clock| before_tests(&text).contains(clock));
+            assert!(path.ends_with("/tests.rs") || !read.contains(&true), "{path} reads a clock");
+        }
+    }
+}
+
 #[test]
 fn only_reports_write_statuses() {
     let all = ["crates", "services", "cli"].iter().flat_map(|group| sources(group));

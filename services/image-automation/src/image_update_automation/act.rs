@@ -3,6 +3,8 @@
 mod push;
 mod source;
 
+use std::time::Instant;
+
 use jiff::Timestamp;
 use weir_git::{Author, Checkout, CommitRequest, Error, Fetched, Lease, ObjectId, Signer};
 use weir_runtime::{Failure, ObjectKey};
@@ -141,9 +143,12 @@ impl Automation {
         let rendered = blocking(move || {
             let ObjectKey { namespace, name } = &automation;
             let data = MessageData { namespace, name, update: &edits.update, values: &values };
-            template.render(&data).map(|message| Prepared { checkout, target, edits, message })
+            let started = Instant::now();
+            let rendered = template.render(&data, &|| started.elapsed());
+            let message = rendered.map_err(failure::update_source)?;
+            Ok(Some(Prepared { checkout, target, edits, message }))
         });
-        rendered.await?.map(Some).map_err(failure::update_source)
+        rendered.await?
     }
 
     /// The commit that the new one follows, and what the push branch must still be.

@@ -7,6 +7,7 @@ use std::fmt;
 use serde_json::{Map, Value, json};
 use weir_api::Kustomization;
 use weir_api::kustomize::CustomHealthCheck;
+use weir_evaluation::MayGoOn;
 use weir_expression::{Expression, ExpressionError, Numbers, Type};
 use weir_kstatus::{Assessment, Status};
 use weir_ssa::{Judge, ObjectId, Probe};
@@ -40,6 +41,7 @@ pub(crate) fn is_ready(
     own: &Kustomization,
     dependency: &Kustomization,
     visibility: Visibility,
+    may_go_on: &MayGoOn<'_>,
 ) -> Verdict {
     let expression = match Expression::compile(text, &["self", "dep"], Type::Bool) {
         Ok(expression) => expression.over(Numbers::Integers),
@@ -52,7 +54,7 @@ pub(crate) fn is_ready(
     let is_near = own.pointer("/metadata/namespace") == dependency.pointer("/metadata/namespace");
     let dependency =
         if is_near || visibility == Visibility::Whole { dependency } else { public_part(&dependency) };
-    match expression.is_true(&[("self", &own), ("dep", &dependency)]) {
+    match expression.is_true(&[("self", &own), ("dep", &dependency)], may_go_on) {
         Ok(is_ready) => Verdict::Ready(is_ready),
         Err(error) => Verdict::Unknown(error.to_string()),
     }
@@ -127,8 +129,8 @@ impl Judge for HealthChecks {
         self.of(id).is_some()
     }
 
-    fn judge(&self, id: &ObjectId, object: &Value) -> Probe {
-        match self.of(id).map(|check| check.assess(object)) {
+    fn judge(&self, id: &ObjectId, object: &Value, may_go_on: &MayGoOn<'_>) -> Probe {
+        match self.of(id).map(|check| check.assess(object, may_go_on)) {
             Some(Ok(status)) => Assessment { status, message: String::new() }.into(),
             Some(Err(error)) => Probe::unknown(error.to_string()),
             None => Probe::unknown("there is no expression for it".to_owned()),
@@ -156,7 +158,7 @@ impl HealthCheck {
         })
     }
 
-    fn assess(&self, object: &Value) -> Result<Status, ExpressionError> {
+    fn assess(&self, object: &Value, may_go_on: &MayGoOn<'_>) -> Result<Status, ExpressionError> {
         let number = |path: &str| object.pointer(path).and_then(Value::as_i64);
         if let (Some(observed), Some(generation)) =
             (number("/status/observedGeneration"), number("/metadata/generation"))
@@ -167,7 +169,7 @@ impl HealthCheck {
         let fields = object.as_object().into_iter().flatten();
         let variables: Vec<(&str, &Value)> = fields.map(|(name, value)| (name.as_str(), value)).collect();
         let says = |expression: &Option<Expression>| {
-            expression.as_ref().map_or(Ok(false), |expression| expression.is_true(&variables))
+            expression.as_ref().map_or(Ok(false), |expression| expression.is_true(&variables, may_go_on))
         };
         if says(&self.in_progress)? {
             return Ok(Status::InProgress);
@@ -175,7 +177,7 @@ impl HealthCheck {
         if says(&self.failed)? {
             return Ok(Status::Failed);
         }
-        Ok(if self.current.is_true(&variables)? { Status::Current } else { Status::InProgress })
+        Ok(if self.current.is_true(&variables, may_go_on)? { Status::Current } else { Status::InProgress })
     }
 }
 

@@ -215,7 +215,8 @@ impl Check {
         let is_hidden = self.hides_others && self.is_of_others(&object);
         let object = if is_hidden { public_part(&object) } else { object };
         let (custom, asked) = (Arc::clone(&self.custom), id.clone());
-        weir_evaluation::evaluated(move || custom.judge(&asked, &object)).await.unwrap_or_else(Probe::unknown)
+        let judged = weir_evaluation::evaluated(move |may_go_on| custom.judge(&asked, &object, may_go_on));
+        judged.await.unwrap_or_else(Probe::unknown)
     }
 
     /// Tells that an object neither lies in the namespace of the Kustomization nor was applied by it.

@@ -180,10 +180,10 @@ async fn evaluated(
         return (dependencies, Ok(Arc::default()));
     }
     let (own, asked) = (Arc::clone(kustomization), dependencies.clone());
-    let evaluation = weir_evaluation::evaluated(move || {
+    let evaluation = weir_evaluation::evaluated(move |may_go_on| {
         let verdicts = own.spec.depends_on.iter().zip(asked).map(|(reference, dependency)| {
             let text = reference.ready_expr.as_deref().filter(|text| !text.is_empty())?;
-            Some(expression::is_ready(text, &own, &*dependency.found?, visibility))
+            Some(expression::is_ready(text, &own, &*dependency.found?, visibility, may_go_on))
         });
         verdicts.collect::<Vec<_>>()
     });

@@ -68,7 +68,7 @@ impl Filters {
             None => request_of(call)?,
         };
         let spec = spec.clone();
-        let filters = weir_evaluation::evaluated(move || Self::compile(&spec)).await??;
+        let filters = weir_evaluation::evaluated(move |_| Self::compile(&spec)).await??;
         Ok(Self { request, claims: known.claims, ..filters })
     }
 
@@ -83,11 +83,11 @@ impl Filters {
     /// When a filter cannot be evaluated.
     pub async fn admit(&self, entry: usize, object: Value) -> Result<bool, String> {
         let (filters, own) = (self.clone(), self.of_entry(entry).cloned());
-        let evaluated = weir_evaluation::evaluated(move || {
+        let evaluated = weir_evaluation::evaluated(move |may_go_on| {
             let mut variables = vec![("res", &object), ("req", &filters.request)];
             variables.extend(filters.claims.as_ref().map(|claims| ("claims", claims)));
             for filter in filters.for_all.iter().chain(&own) {
-                if !filter.is_true(&variables).map_err(|error| error.to_string())? {
+                if !filter.is_true(&variables, may_go_on).map_err(|error| error.to_string())? {
                     return Ok(false);
                 }
             }

@@ -10,7 +10,7 @@ use super::oidc::rules::compile_providers;
 /// Compiles the expressions and reads the Secret.
 pub(super) async fn observe(secrets: &Secrets, receiver: &Receiver) -> Observed {
     let spec = receiver.spec.clone();
-    let compiled = weir_evaluation::evaluated(move || Expressions {
+    let compiled = weir_evaluation::evaluated(move |_| Expressions {
         filters: Filters::compile(&spec).map(drop),
         providers: compile_providers(&spec.oidc_providers),
     });

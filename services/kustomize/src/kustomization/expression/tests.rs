@@ -35,7 +35,7 @@ fn objects_are_judged_by_their_entry(
     #[case] object: Value,
     #[case] expected: Result<Status, &str>,
 ) {
-    let found = checks().judge(&id(kind), &object);
+    let found = checks().judge(&id(kind), &object, &|| true);
     let verdict = found.error.map_or(Ok(found.assessment.status), Err);
     assert_eq!(verdict, expected.map_err(str::to_owned));
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 use weir_api::notification::OidcProvider;
+use weir_evaluation::{MayGoOn, evaluated};
 use weir_expression::{Expression, Type};
 
 const VARIABLES: [&str; 2] = ["claims", "vars"];
@@ -100,13 +101,13 @@ fn compile(provider: &OidcProvider) -> Result<Compiled, String> {
 /// The messages of the validations that do not hold, joined.
 pub async fn check(provider: &OidcProvider, claims: Value) -> Result<(), String> {
     let provider = provider.clone();
-    weir_evaluation::evaluated(move || evaluate(&compile(&provider)?, &claims)).await?
+    evaluated(move |may_go_on| evaluate(&compile(&provider)?, &claims, may_go_on)).await?
 }
 
-fn evaluate(compiled: &Compiled, claims: &Value) -> Result<(), String> {
+fn evaluate(compiled: &Compiled, claims: &Value, may_go_on: &MayGoOn<'_>) -> Result<(), String> {
     let mut variables = Value::Object(Map::new());
     for (name, expression) in &compiled.variables {
-        let value = expression.to_json(&[("claims", claims), ("vars", &variables)]);
+        let value = expression.to_json(&[("claims", claims), ("vars", &variables)], may_go_on);
         let value = value.map_err(|error| format!("failed to evaluate variable {name:?}: {error}"))?;
         if let Value::Object(known) = &mut variables {
             known.insert(name.clone(), value);
@@ -114,7 +115,7 @@ fn evaluate(compiled: &Compiled, claims: &Value) -> Result<(), String> {
     }
     let mut failed = Vec::new();
     for (message, expression) in &compiled.validations {
-        let holds = expression.is_true(&[("claims", claims), ("vars", &variables)]);
+        let holds = expression.is_true(&[("claims", claims), ("vars", &variables)], may_go_on);
         if !holds.map_err(|error| format!("failed to evaluate validation: {error}"))? {
             failed.push(message.as_str());
         }
