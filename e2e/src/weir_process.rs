@@ -147,7 +147,7 @@ impl WeirProcess {
     /// Everything it has logged.
     #[must_use]
     pub fn log(&self) -> String {
-        String::from_utf8_lossy(&std::fs::read(self.process.log_path()).unwrap_or_default()).into_owned()
+        self.process.log()
     }
 
     /// Host and port of its gRPC server.

@@ -61,7 +61,13 @@ impl Controller {
         self.process.pid()
     }
 
-    /// The last lines of its output.
+    /// All of its output so far.
+    #[must_use]
+    pub fn log(&self) -> String {
+        self.process.log()
+    }
+
+    /// The last lines of its output, for messages.
     #[must_use]
     pub fn log_tail(&self) -> String {
         self.process.log_tail()

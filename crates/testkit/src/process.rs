@@ -90,11 +90,17 @@ impl Process {
         &self.log
     }
 
-    /// The last lines of its output.
+    /// All of its output so far.
+    #[must_use]
+    pub fn log(&self) -> String {
+        let text = std::fs::read(&self.log).unwrap_or_default();
+        String::from_utf8_lossy(&text).into_owned()
+    }
+
+    /// The last lines of its output, for messages. Checks of what it wrote or did not write look at [`Self::log`].
     #[must_use]
     pub fn log_tail(&self) -> String {
-        let text = std::fs::read(&self.log).unwrap_or_default();
-        let text = String::from_utf8_lossy(&text);
+        let text = self.log();
         let lines: Vec<&str> = text.lines().collect();
         lines.get(lines.len().saturating_sub(TAIL_LINES)..).unwrap_or_default().join("\n")
     }

@@ -22,7 +22,7 @@ async fn logged(world: &World, parts: &[&str]) {
     let what = format!("a log line with {parts:?}");
     let has = |log: &str| log.lines().any(|line| parts.iter().all(|part| line.contains(part)));
     let found = eventually(&what, DEADLINE, || async {
-        let log = std::fs::read_to_string(world.controller.log_path()).unwrap_or_default();
+        let log = world.controller.log();
         has(&log).then_some(())
     });
     found.await.unwrap();
@@ -61,7 +61,7 @@ async fn every_replica_serves_and_one_reconciles() {
     for world in [&first, &second] {
         assert_eq!(first_call(world, &path, "", &[]).await, 200);
     }
-    let log = std::fs::read_to_string(second.controller.log_path()).unwrap();
+    let log = second.controller.log();
     assert!(!log.contains(finished), "{log}");
 }
 
@@ -107,7 +107,7 @@ async fn the_log_names_the_alerts_that_an_event_lacks_something_for() {
     logged(&world, &[&commit, &format!("\"alerts\":[{a:?},{b:?}]")]).await;
     let request = lacking("change request providers due to missing change request");
     logged(&world, &[&request, &format!("\"alerts\":[{c:?}]")]).await;
-    let log = std::fs::read_to_string(world.controller.log_path()).unwrap();
+    let log = world.controller.log();
     assert_eq!((log.matches(&commit).count(), log.matches(&request).count()), (1, 1), "{log}");
 }
 
@@ -132,7 +132,7 @@ async fn security_the_log_tells_deprecated_settings_without_their_values() {
     logged(&world, &["the deprecated field spec.proxy", &place("field")]).await;
     logged(&world, &["the deprecated key proxy", &place("old")]).await;
     logged(&world, &["using legacy keys in secret data", &place("tls"), "caFile"]).await;
-    let log = std::fs::read_to_string(world.controller.log_path()).unwrap();
+    let log = world.controller.log();
     assert!(!log.contains("hunter2"), "{log}");
 }
 

@@ -112,7 +112,7 @@ async fn a_public_container() {
     assert_eq!(paths(&world.ready(BUCKET, "public").await).await, ["a.yaml"]);
     let (reason, message) = world.failure(BUCKET, "private").await;
     assert_eq!(reason, "BucketOperationFailed", "{message}");
-    assert!(world.controller.log_tail().contains("asked for anonymously"));
+    assert!(world.controller.log().contains("asked for anonymously"));
 }
 
 /// B8: SRC-BKT-6, SRC-BKT-7.

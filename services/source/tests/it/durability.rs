@@ -60,7 +60,7 @@ async fn lost_and_tampered_files_are_made_again() {
         "the same commit gives the same bytes"
     );
     assert_eq!(paths(&world.ready(GIT, "app").await).await, ["a.yaml"]);
-    let said = world.controller.log_tail();
+    let said = world.controller.log();
     assert!(said.contains("stored artifact"), "{said}");
 
     world.controller.kill();

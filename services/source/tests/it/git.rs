@@ -126,7 +126,7 @@ async fn what_cannot_be_fetched_says_why() {
         assert_eq!(found, reason, "{name}: {message}");
         assert!(message.contains(part), "{name}: {message}");
     }
-    assert!(!world.controller.log_tail().contains("hunter2"));
+    world.logs_without("hunter2");
 }
 
 /// A14, SRC-REC-17, SRC-STO-12.

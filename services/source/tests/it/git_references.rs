@@ -55,7 +55,7 @@ async fn a_tag_and_a_range_are_ambiguous() {
     world.git("app", &server.url("app"), json!({"ref": {"tag": "v1.0.0", "semver": "1.x"}})).await;
     let status = world.ready(GIT, "app").await;
     assert_eq!(status["artifact"]["revision"], format!("v1.0.0@sha1:{id}"));
-    let said = world.controller.log_tail();
+    let said = world.controller.log();
     assert!(said.contains("the tag 'v1.0.0' is used, the range '1.x' is not"), "{said}");
 }
 

@@ -110,7 +110,7 @@ async fn proxies_of_the_object() {
     for name in ["ssh-socks", "ssh-http"] {
         assert_eq!(paths(&world.ready(GIT, name).await).await, ["s.yaml"], "{name}");
     }
-    assert!(!world.controller.log_tail().contains("hunter2"));
+    world.logs_without("hunter2");
 }
 
 /// SRC-PRX-1, B6: the proxies of the environment count where the object has none.
@@ -180,7 +180,7 @@ async fn tokens_and_user_info() {
         assert_eq!(reason, "GitOperationFailed", "{name}");
         assert!(!message.contains("hunter2"), "{message}");
     }
-    let log = std::fs::read_to_string(world.controller.log_path()).unwrap();
+    let log = world.controller.log();
     assert!(!log.contains("hunter2"));
     // SRC-GIT-28.
     let is_warned_of = |name: &str| {

@@ -53,7 +53,7 @@ async fn refused_without_asking() {
         assert_eq!(found, reason, "{name}: {message}");
         assert!(message.contains(part), "{name}: {message}");
     }
-    assert!(!world.controller.log_tail().contains("hunter2"));
+    world.logs_without("hunter2");
 }
 
 /// SRC-SCK-8, B7: whose certificates are believed, and that only an `OCIRepository` can do without.

@@ -54,7 +54,7 @@ async fn text_of(port: u16, path: &str) -> Option<(u16, String)> {
 
 /// The entries of the log about an object.
 fn entries(world: &World, name: &str) -> Vec<Value> {
-    let log = std::fs::read_to_string(world.controller.log_path()).unwrap();
+    let log = world.controller.log();
     let entries = log.lines().map(|line| serde_json::from_str(line).expect(line));
     entries.filter(|entry: &Value| entry["name"] == name).collect()
 }

@@ -89,7 +89,7 @@ async fn proxies_of_objects() {
     world.oci("stranger", &format!("oci://{HOST}/app"), untrusted).await;
     let (_, message) = world.failure(OCI, "stranger").await;
     assert!(message.contains("certificate signed by unknown authority"), "{message}");
-    assert!(!world.controller.log_tail().contains("hunter"));
+    world.logs_without("hunter");
 }
 
 /// The environment's proxies are those of objects that have none; `NO_PROXY` keeps the API server out of it.
@@ -125,5 +125,5 @@ async fn proxies_of_the_environment(#[case] variable: &'static str, #[case] sche
     assert!(asked.iter().all(|request| request.target.starts_with(HOST)), "{asked:?}");
     let (_, message) = world.failure(OCI, "own").await;
     assert!(message.contains("connection refused"), "{message}");
-    assert!(!world.controller.log_tail().contains("hunter"));
+    world.logs_without("hunter");
 }

@@ -142,6 +142,6 @@ async fn the_rights_of_the_deployment_are_enough() {
         api.delete("app", &Default::default()).await.unwrap();
         wait_gone(&api, "app", DEADLINE).await.unwrap();
     }
-    let log = std::fs::read_to_string(world.controller.log_path()).unwrap();
+    let log = world.controller.log();
     assert!(!log.contains("forbidden"), "{log}");
 }

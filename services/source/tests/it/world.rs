@@ -154,6 +154,13 @@ impl World {
         self.plane.apply(&self.namespace, object).await.unwrap();
     }
 
+    /// Checks that the process has logged, and nowhere in its log a secret.
+    pub fn logs_without(&self, secret: &str) {
+        let log = self.controller.log();
+        assert!(log.contains("reconcil"), "nothing was logged: {log}");
+        assert!(!log.contains(secret), "{log}");
+    }
+
     pub async fn api(&self, kind: &str) -> Api<DynamicObject> {
         self.plane.api(SOURCE, kind, &self.namespace).await.unwrap()
     }
