@@ -1,9 +1,11 @@
 //! Cosign's signatures of artifacts in a real registry (SRC-OCI-22…25, SRC-SCK-4, SRC-SCK-5, B3).
 
-use serde_json::{Value, json};
-use weir_testkit::{CosignAlgorithm, CosignKey, FaultProxy, Registry, condition, touch_requested_at};
+use std::time::Duration;
 
-use crate::world::{World, files};
+use serde_json::{Value, json};
+use weir_testkit::{CosignAlgorithm, CosignKey, Fault, FaultProxy, Registry, condition, touch_requested_at};
+
+use crate::world::{DEADLINE, World, files};
 
 const OCI: &str = "OCIRepository";
 const BUNDLE: &str = "application/vnd.dev.sigstore.bundle.v0.3+json";
@@ -131,8 +133,13 @@ async fn after_the_first_look_everything_is_asked_for_by_digest() {
     signed(&registry, "app", &digest, &ours).await;
     world.secret("keys", "Opaque", json!({"a.pub": ours.public_pem()})).await;
     let proxy = FaultProxy::http(registry.address()).await.unwrap();
+    // The first question about the digest is answered when the tag has moved.
+    proxy.set_for("sha256", 1, Fault::Delay(Duration::from_secs(3)));
     world.oci("app", &proxy.url(&registry.url("app")), by("keys")).await;
-    world.ready(OCI, "app").await;
+    proxy.wait_for("sha256", 1, DEADLINE).await.unwrap();
+    pushed(&registry, "app", "a: 2\n").await;
+    let status = world.ready(OCI, "app").await;
+    assert_eq!(status["artifact"]["revision"], format!("latest@{digest}"));
     let asked = proxy.requests();
     let (by_tag, others): (Vec<&String>, Vec<&String>) = asked
         .iter()
