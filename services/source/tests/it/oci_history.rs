@@ -1,12 +1,12 @@
 //! Where the credentials of an `OCIRepository` come from, charts as artifacts, and that nothing takes longer than it may.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 use weir_testkit::{Artifact, Fault, FaultProxy, Registry};
 
 use crate::chart_server::{ChartServer, chart};
-use crate::world::{DEADLINE, World, files};
+use crate::world::{World, files};
 
 const OCI: &str = "OCIRepository";
 const CHART_LAYER: &str = "application/vnd.cncf.helm.chart.content.v1.tar+gzip";
@@ -80,6 +80,6 @@ async fn no_phase_takes_longer_than_it_may() {
     for (kind, name) in [(OCI, "tags"), (OCI, "manifest"), (OCI, "layer"), ("HelmChart", "chart")] {
         world.failure_of(kind, name, "context deadline exceeded").await;
     }
-    // Each took a second; without bounds of ours a socket waits for minutes.
-    assert!(start.elapsed() < DEADLINE);
+    // Each took a second: the default is a minute, and without any bound a socket waits for longer.
+    assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
 }

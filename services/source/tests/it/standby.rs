@@ -11,13 +11,13 @@ use crate::world::{DEADLINE, Setup, World, paths};
 
 /// How long a leader is believed after its last word, and how much longer it may take until the next one has taken over and
 /// made its artifact again, on a busy machine.
-const LEASE: Duration = Duration::from_secs(3);
-const SLACK: Duration = Duration::from_secs(12);
+const LEASE: Duration = Duration::from_secs(8);
+const SLACK: Duration = Duration::from_secs(30);
 const ROLE: &str = "source.toolkit.fluxcd.io/role";
 
 fn setup(pod: &str) -> Setup {
     let lease = format!("lease-duration={}s", LEASE.as_secs());
-    let election = [lease.as_str(), "renew-deadline=2s", "retry-period=1s"];
+    let election = [lease.as_str(), "renew-deadline=6s", "retry-period=1s"];
     let election = election.map(|flag| format!("--leader-election-{flag}"));
     let arguments = [vec!["--enable-leader-election".to_owned()], election.to_vec()].concat();
     Setup { environment: vec![("POD_NAME", pod.to_owned())], arguments, ..Setup::default() }
