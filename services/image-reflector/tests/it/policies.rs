@@ -106,7 +106,7 @@ async fn digests_are_reflected() {
     assert_eq!(status["latestRef"], json!({"name": image, "tag": "1.0.0", "digest": digest}));
 }
 
-/// The words of Flux's library; one question is asked, which registries do not count as a pull.
+/// The words of Flux's library; the question is one for the head, which registries do not count as a pull.
 #[tokio::test]
 async fn digests_that_cannot_be_looked_up() {
     let (world, sink) = (World::start().await, WebhookSink::start().await.unwrap());
@@ -130,8 +130,10 @@ async fn digests_that_cannot_be_looked_up() {
          body, use GET for details)"
     );
     world.until("ImagePolicy", "app", &expected).await;
+    // Later attempts may have asked again, each once.
     let asked = sink.requests().into_iter().filter(|request| request.path.contains("/manifests/"));
-    assert!(asked.map(|request| request.method).all(|method| method == "HEAD"));
+    let asked: Vec<String> = asked.map(|request| request.method).collect();
+    assert!(!asked.is_empty() && asked.iter().all(|method| method == "HEAD"), "{asked:?}");
 }
 
 #[tokio::test]
