@@ -155,7 +155,7 @@ async fn of_team_a(setup: &Setup, kustomizations: &[(&str, &str)]) {
 async fn labels_of_the_involved_object_are_asked_for() {
     let setup = Setup::new().await;
     of_team_a(&setup, &[("web", "a"), ("api", "b")]).await;
-    let world = setup.start().await;
+    let mut world = setup.start().await;
 
     for name in ["gone", "api", "web"] {
         let mut event = world.event(name, "info");
@@ -164,9 +164,11 @@ async fn labels_of_the_involved_object_are_asked_for() {
     }
 
     world.delivered("web").await;
-    assert_eq!(world.sink.requests().len(), 1);
     let missing = format!("error getting source object Kustomization/{}/gone", world.namespace);
     assert_eq!(world.failure_of("labelled").await, missing);
+    // A stop waits for deliveries: nothing else comes after it.
+    assert!(world.controller.stop(DEADLINE).await.unwrap().success(), "{}", world.controller.log_tail());
+    assert_eq!(world.sink.requests().len(), 1);
 }
 
 /// The sender gives up while labels are read; its event is on its way all the same, and a retry is a duplicate as soon as the event is
