@@ -38,7 +38,9 @@ async fn objects_without_an_account_are_the_default_one() {
                         service account 'default/lockdown': ";
         assert!(error.to_string().starts_with(expected), "{error}");
     }
-    assert!(cloud.requests().iter().all(|request| request.contains("locked")), "{:?}", cloud.requests());
+    let requests = cloud.requests();
+    assert!(!requests.is_empty());
+    assert!(requests.iter().all(|request| request.contains("locked")), "{requests:?}");
 }
 
 #[tokio::test]
