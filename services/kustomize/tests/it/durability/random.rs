@@ -23,6 +23,7 @@ async fn random_kills_under_load_leave_exactly_the_last_revisions() {
     println!("WEIR_SEED={seed} WEIR_KILLS={kills} cargo test -p weir-kustomize-controller random_kills");
     let mut random = StdRng::seed_from_u64(seed);
     let (mut service, proxy) = Service::behind_proxy().await;
+    let mut killed_at_work = 0;
     for life in 0..kills {
         for app in APPS {
             change(&service, &mut random, app, life).await;
@@ -31,9 +32,11 @@ async fn random_kills_under_load_leave_exactly_the_last_revisions() {
         service.start();
         let moment = random.random_range(1..REQUESTS);
         // A life in which little is left to do makes fewer requests, and is killed when it has nothing more to do.
-        let _ = proxy.wait_for("", moment, PATIENCE / 30).await;
+        killed_at_work += u32::from(proxy.wait_for("", moment, PATIENCE / 30).await.is_ok());
         service.kill();
     }
+    println!("{killed_at_work} of {kills} lives were killed at their moment");
+    assert!(killed_at_work >= kills / 4, "{killed_at_work} of {kills} lives were killed at work");
     // A change to an object that is being deleted is lost with it, so deletions end first.
     service.start();
     let kustomizations = service.world.kustomizations().await;
