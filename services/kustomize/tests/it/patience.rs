@@ -1,10 +1,16 @@
 //! A run that waits for others keeps nobody waiting: with one worker, the next Kustomization gets its turn.
 
+use std::time::Duration;
+
 use kube::api::{Patch, PatchParams};
 use serde_json::json;
-use weir_testkit::{FaultProxy, condition, eventually};
+use weir_testkit::{FaultProxy, condition, eventually, wait_ready};
 
 use crate::world::{PATIENCE, World, cm};
+
+/// Time until another Kustomization had its turn: a silent server is given up after 10 s, and nothing is waited for beyond that. All
+/// tries of a download take Flux minutes, and a deletion that does not end its whole `spec.timeout`.
+const TURN: Duration = Duration::from_secs(20);
 
 /// Lets a source advertise an artifact where nobody answers.
 async fn advertise_nowhere(world: &World, name: &str, nowhere: &FaultProxy, revision: &str) {
@@ -30,7 +36,7 @@ async fn a_source_that_does_not_answer_keeps_nobody_waiting() {
     world.kustomization("stuck", json!({"sourceRef": {"kind": "GitRepository", "name": "hole"}})).await;
     asked(&nowhere).await;
     world.kustomization("app", json!({})).await;
-    world.ready("app").await;
+    wait_ready(&world.kustomizations().await, "app", TURN).await.unwrap();
     let failed = world.not_ready("stuck", "ArtifactFailed").await;
     let ready = condition(&failed, "Ready").unwrap();
     assert!(ready.message.starts_with("failed to download archive: "), "{}", ready.message);
@@ -64,7 +70,7 @@ async fn an_object_that_does_not_go_keeps_nobody_waiting() {
     eventually("the object to be deleted", PATIENCE, deleted).await.unwrap();
     world.source("src", 1, &[("b.yaml", &cm("b", "1"))]).await;
     world.kustomization("app", json!({})).await;
-    world.ready("app").await;
+    wait_ready(&world.kustomizations().await, "app", TURN).await.unwrap();
     let failed = world.not_ready("fixed", "ReconciliationFailed").await;
     let message = &condition(&failed, "Ready").unwrap().message;
     assert!(message.contains("failed to wait for object to be deleted"), "{message}");

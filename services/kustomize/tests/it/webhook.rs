@@ -40,7 +40,7 @@ where
     };
     let server = Server::start(Router::new().route("/", post(review)), Some(&identity)).await.unwrap();
     let webhook = json!({
-        "name": "guard.example.com", "sideEffects": "None", "timeoutSeconds": 1, "failurePolicy": "Fail",
+        "name": "guard.example.com", "sideEffects": "None", "timeoutSeconds": 5, "failurePolicy": "Fail",
         "admissionReviewVersions": ["v1"],
         "clientConfig": {"url": format!("https://{}/", server.address()), "caBundle": STANDARD.encode(&identity.ca_pem)},
         "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": world.ns}},
