@@ -6,12 +6,12 @@ use std::time::Duration;
 use anyhow::Result;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use kube::api::{Patch, PatchParams};
+use kube::api::{DynamicObject, Patch, PatchParams};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 use weir_e2e::World;
 use weir_testkit::object::{git_repository, kustomization, oci_repository, with_spec};
-use weir_testkit::{SinkAnswer, wait_not_ready, wait_ready};
+use weir_testkit::{SinkAnswer, condition, wait_for, wait_not_ready, wait_ready};
 
 const DEADLINE: Duration = Duration::from_secs(60);
 
@@ -69,14 +69,19 @@ async fn links_out_of_an_artifact_are_not_followed() -> Result<()> {
     world.plane.apply("flux-system", oci_repository("link", &world.registry.url("link"))).await?;
     world.plane.apply("flux-system", kustomization("link", "OCIRepository", "link", "./")).await?;
 
-    // The source may drop the link or the build may refuse it: in both cases its target is not applied.
-    let api = world.api("Kustomization", "flux-system").await?;
-    let settled = |object: Option<&kube::api::DynamicObject>| {
-        object
-            .and_then(|object| weir_testkit::condition(object, "Ready"))
-            .is_some_and(|ready| ready.status != "Unknown")
+    // The source leaves the link out of its artifact, and nothing is left of it to build.
+    let source = wait_ready(&world.api("OCIRepository", "flux-system").await?, "link", DEADLINE).await?;
+    let revision = &source.data["status"]["artifact"]["revision"];
+    assert!(revision.is_string(), "{}", source.data);
+    let judged = |object: Option<&DynamicObject>| {
+        object.is_some_and(|object| {
+            let ready = condition(object, "Ready");
+            object.data["status"]["lastAttemptedRevision"] == *revision
+                && ready.is_some_and(|ready| ready.status != "Unknown")
+        })
     };
-    weir_testkit::wait_for(&api, "link", "a verdict", DEADLINE, settled).await?;
+    let api = world.api("Kustomization", "flux-system").await?;
+    wait_for(&api, "link", "a verdict about the artifact", DEADLINE, judged).await?;
     assert!(world.api("ConfigMap", "default").await?.get_opt("a").await?.is_none());
     check_no_panic(&mut world)
 }
