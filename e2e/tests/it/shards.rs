@@ -63,10 +63,16 @@ impl Cluster {
         Ok(())
     }
 
-    async fn look_at_git(&self) -> Result<()> {
+    /// Makes both sources look at Git, and waits until they have a commit.
+    async fn wait_until_fetched(&self, commit: &str) -> Result<()> {
         let sources = self.plane.api(SOURCE, "GitRepository", "default").await?;
+        let stored = |object: Option<&DynamicObject>| {
+            let revision = object.and_then(|object| object.data["status"]["artifact"]["revision"].as_str());
+            revision.is_some_and(|revision| revision.ends_with(commit))
+        };
         for name in ["main", "shard1"] {
             touch_requested_at(&sources, name).await?;
+            wait_for(&sources, name, &format!("{commit} to be stored"), DEADLINE, stored).await?;
         }
         Ok(())
     }
@@ -118,7 +124,7 @@ async fn each_shard_works_on_its_objects_and_loses_none_when_it_dies() -> Result
 
     drop(shard);
     let second = commit(&repo, "second")?;
-    cluster.look_at_git().await?;
+    cluster.wait_until_fetched(&second).await?;
     cluster.wait_until_applied("main", &second).await?;
     let left = cluster.plane.api(KUSTOMIZE, "Kustomization", "default").await?.get("shard1").await?;
     let revision = left.data["status"]["lastAppliedRevision"].as_str().context("no revision")?;
