@@ -26,7 +26,7 @@ const FRONTEND_HEALTH_CHECKS: &str =
 const DEADLINE: Duration = Duration::from_secs(60);
 
 /// Dependents are woken; Flux would look again after 30 s.
-const AT_ONCE: Duration = Duration::from_secs(5);
+const AT_ONCE: Duration = Duration::from_secs(20);
 
 struct Webapp {
     world: World,
