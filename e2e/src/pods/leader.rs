@@ -1,6 +1,6 @@
 use std::time::Instant;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use kube::api::{DeleteParams, DynamicObject};
 use weir_testkit::wait_for;
 
@@ -24,6 +24,7 @@ pub(super) async fn dies(world: &World) -> Result<()> {
     pods.delete(&leader, &DeleteParams::default().grace_period(0)).await?;
     let death = Instant::now();
     let count = apply.count().await?;
+    ensure!(count < OBJECTS, "the apply was over before the leader died");
 
     let leases = world.api("Lease", NAMESPACE).await?;
     let is_other = |lease: Option<&DynamicObject>| {
