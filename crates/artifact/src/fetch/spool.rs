@@ -17,6 +17,9 @@ const IN_MEMORY: usize = 1 << 20;
 /// Bytes that are hashed and written at a time, on a blocking thread: many small chunks would cost a thread each.
 const BATCH: usize = 256 << 10;
 
+/// Bytes that are hashed at once where they come in, while none is on the disk: less work than to ask another thread for it.
+const INLINE: usize = 64 << 10;
+
 /// Errors that end a download.
 #[derive(Debug, thiserror::Error)]
 pub enum SpoolError {
@@ -112,8 +115,12 @@ impl Spool {
     async fn keep(&mut self) -> Result<Kept, SpoolError> {
         let bytes = std::mem::take(&mut self.pending);
         let kept = self.kept.take();
+        let is_small = bytes.len() <= INLINE && self.size <= IN_MEMORY as u64;
         let keep = move || kept.ok_or(io::ErrorKind::BrokenPipe)?.with(&bytes);
-        let kept = tokio::task::spawn_blocking(keep).await.map_err(io::Error::other).flatten();
+        let kept = match is_small {
+            true => keep(),
+            false => tokio::task::spawn_blocking(keep).await.map_err(io::Error::other).flatten(),
+        };
         kept.map_err(|source| SpoolError::Io { source })
     }
 }
@@ -178,6 +185,8 @@ impl VerifiedBlob {
 #[cfg(test)]
 mod tests {
     use std::io::Read;
+    use std::pin::pin;
+    use std::task::{Context, Poll, Waker};
 
     use rstest::rstest;
 
@@ -200,6 +209,20 @@ mod tests {
         assert_eq!(blob.size(), size as u64);
         blob.file.read_to_end(&mut read).unwrap();
         assert!(read == bytes);
+    }
+
+    /// Without a runtime there is no other thread.
+    #[test]
+    fn a_few_bytes_need_no_other_thread() {
+        let bytes = vec![7; INLINE];
+        let spool = Spool::new(&Digest::of(Algorithm::Sha256, &bytes), INLINE as u64);
+        let taken = async move {
+            let mut spool = spool;
+            spool.push(&bytes).await.unwrap();
+            spool.finish().await.unwrap().size()
+        };
+        let mut context = Context::from_waker(Waker::noop());
+        assert_eq!(pin!(taken).poll(&mut context), Poll::Ready(INLINE as u64));
     }
 
     #[tokio::test]
