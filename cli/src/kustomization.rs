@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use serde_json::Value;
-use weir_kustomize::{FileSystem, LoadRestriction, Options, RelPath, Resource, RootedFs};
+use weir_kustomize::{FileSystem, FsPath, LoadRestriction, Options, Resource, RootedFs};
 
 use crate::error::Error;
 
 /// Builds the kustomization of a folder. Bases may lie anywhere in the file system.
-pub(crate) fn objects<F: FileSystem>(files: &F, folder: &RelPath) -> Result<Vec<Value>, Error> {
+pub(crate) fn objects<F: FileSystem>(files: &F, folder: &FsPath) -> Result<Vec<Value>, Error> {
     let options = Options { load_restriction: LoadRestriction::None, ..Options::cli() };
     let built = weir_kustomize::build(files, folder, &options).map_err(|error| refused(&error))?;
     let objects = built.resources.iter().map(Resource::to_json).collect::<Result<_, _>>();
@@ -16,11 +16,11 @@ pub(crate) fn objects<F: FileSystem>(files: &F, folder: &RelPath) -> Result<Vec<
 }
 
 /// Returns a directory of this machine, and the whole disk, as bases may lie beside the directory.
-pub(crate) fn on_disk(directory: &Path) -> Result<(RootedFs, RelPath), Error> {
+pub(crate) fn on_disk(directory: &Path) -> Result<(RootedFs, FsPath), Error> {
     let place = directory.canonicalize();
     let place = place.map_err(|cause| Error::File { path: directory.display().to_string(), cause })?;
     let disk = RootedFs::new(Path::new("/")).map_err(|error| refused(&error))?;
-    let place = RelPath::new(&place.to_string_lossy()).map_err(|error| refused(&error))?;
+    let place = FsPath::new(&place.to_string_lossy()).map_err(|error| refused(&error))?;
     Ok((disk, place))
 }
 

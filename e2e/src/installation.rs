@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
-use weir_kustomize::{MemoryFs, Options, Output, RelPath, build};
+use weir_kustomize::{FsPath, MemoryFs, Options, Output, build};
 use weir_testkit::{ControlPlane, repo_path};
 
 /// The services, by the names of their Deployments, ServiceAccounts and programs.
@@ -73,7 +73,7 @@ impl Overlay<'_> {
         let mut fs = MemoryFs::new();
         add_folder(&mut fs, &repo_path("deploy/kustomize"), "")?;
         fs.insert(&format!("{}/kustomization.yaml", Self::PATH), self.text())?;
-        Ok(build(&fs, &RelPath::new(Self::PATH)?, &Options::cli())?)
+        Ok(build(&fs, &FsPath::new(Self::PATH)?, &Options::cli())?)
     }
 }
 

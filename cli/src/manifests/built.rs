@@ -1,7 +1,7 @@
 //! Kustomizations of the manifests in this program, built.
 
 use serde_json::Value;
-use weir_kustomize::{MemoryFs, RelPath};
+use weir_kustomize::{FsPath, MemoryFs};
 
 use super::FILES;
 use crate::error::Error;
@@ -28,6 +28,6 @@ fn objects(folder: &str, added: Option<String>) -> Result<Vec<Value>, Error> {
     if let Some(text) = added {
         files.insert(&format!("{folder}/kustomization.yaml"), text).map_err(|error| failed(&error))?;
     }
-    let folder = RelPath::new(folder).map_err(|error| failed(&error))?;
+    let folder = FsPath::new(folder).map_err(|error| failed(&error))?;
     kustomization::objects(&files, &folder)
 }

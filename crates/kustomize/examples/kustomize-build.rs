@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use weir_kustomize::{LoadRestriction, Options, RelPath, Reorder, RootedFs, build};
+use weir_kustomize::{FsPath, LoadRestriction, Options, Reorder, RootedFs, build};
 
 fn run() -> Result<String, String> {
     let mut arguments = std::env::args().skip(1);
@@ -14,7 +14,7 @@ fn run() -> Result<String, String> {
     };
     let directory = Path::new(&directory).canonicalize().map_err(|error| error.to_string())?;
     let fs = RootedFs::new(Path::new("/")).map_err(|error| error.to_string())?;
-    let root = RelPath::new(&directory.to_string_lossy()).map_err(|error| error.to_string())?;
+    let root = FsPath::new(&directory.to_string_lossy()).map_err(|error| error.to_string())?;
     let options = Options { reorder, load_restriction: LoadRestriction::RootOnly, ..Options::cli() };
     let output = build(&fs, &root, &options).map_err(|error| error.to_string())?;
     for warning in &output.warnings {

@@ -12,7 +12,7 @@ use crate::build::Build;
 use crate::config::Config;
 use crate::error::Context;
 use crate::files::Documents;
-use crate::fs::RelPath;
+use crate::fs::FsPath;
 use crate::kustomization::Kustomization;
 use crate::loader::Loader;
 use crate::origin::Origin;
@@ -82,7 +82,7 @@ impl Target {
         build: &Build<'_>,
         scope: &'s Scope<'s, '_>,
         reference: &str,
-    ) -> Result<(RelPath, Documents<'s>), Error> {
+    ) -> Result<(FsPath, Documents<'s>), Error> {
         let restriction = build.options.load_restriction;
         let path = self.loader.locate(&build.files, reference, restriction)?;
         let documents = build.files.open(scope, &path, reference)?;
@@ -95,7 +95,7 @@ impl Target {
         build: &Build<'_>,
         mut accumulated: Accumulator,
         reference: &str,
-        file: Result<(RelPath, Documents<'_>), Error>,
+        file: Result<(FsPath, Documents<'_>), Error>,
     ) -> Result<Accumulator, Error> {
         build.options.stop.check()?;
         let Err(file_error) = self.add_file(build, &mut accumulated, reference, file) else {
@@ -119,7 +119,7 @@ impl Target {
         build: &Build<'_>,
         accumulated: &mut Accumulator,
         reference: &str,
-        file: Result<(RelPath, Documents<'_>), Error>,
+        file: Result<(FsPath, Documents<'_>), Error>,
     ) -> Result<(), Error> {
         let loading = || format!("accumulating resources from '{reference}'");
         let (path, documents) = file.context(loading)?;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::config::Config;
 use crate::error::Error;
 use crate::files::Files;
-use crate::fs::RelPath;
+use crate::fs::FsPath;
 use crate::options::{CustomSchema, Options, Output, Warning};
 use crate::quote::SecretPart;
 use crate::resource::Resource;
@@ -17,7 +17,7 @@ pub(crate) struct Build<'b> {
     pub(crate) files: Files<'b>,
     pub(crate) options: &'b Options,
     /// Directory of the build; origins are relative to it.
-    pub(crate) root: RelPath,
+    pub(crate) root: FsPath,
     /// The configuration every kustomization starts from.
     pub(crate) defaults: Arc<Config>,
     /// True when origins and transformations are recorded (KZ-1313).
@@ -31,7 +31,7 @@ pub(crate) struct Build<'b> {
 
 impl<'b> Build<'b> {
     /// Nothing has been done yet.
-    pub(crate) fn new(files: Files<'b>, options: &'b Options, root: RelPath) -> Self {
+    pub(crate) fn new(files: Files<'b>, options: &'b Options, root: FsPath) -> Self {
         Self {
             files,
             options,

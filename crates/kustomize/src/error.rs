@@ -4,7 +4,7 @@ use weir_yaml::{Node, Position, YamlError, emit};
 
 use crate::config::ConfigError;
 use crate::fieldspec::ConflictingFieldSpecs;
-use crate::fs::{FsError, RelPath};
+use crate::fs::{FsError, FsPath};
 use crate::generate::error::GenerateError;
 use crate::kustomization::DecodeError;
 use crate::patch::error::PatchError;
@@ -46,9 +46,9 @@ pub enum Error {
     #[error("security; file '{file}' is not in or below '{root}'")]
     OutsideRoot {
         /// The file.
-        file: RelPath,
+        file: FsPath,
         /// The directory of the kustomization that refers to it.
-        root: RelPath,
+        root: FsPath,
     },
     /// A reference to a base that is empty (KZ-304).
     #[error("new root cannot be empty")]
@@ -66,15 +66,15 @@ pub enum Error {
         /// The reference.
         path: String,
         /// Path that it leads to.
-        resolved: RelPath,
+        resolved: FsPath,
     },
     /// A base that contains a kustomization that refers to it (KZ-304).
     #[error("cycle detected: candidate root '{candidate}' contains visited root '{visited}'")]
     Cycle {
         /// The directory that was about to be visited.
-        candidate: RelPath,
+        candidate: FsPath,
         /// The directory, already being built, that it contains.
-        visited: RelPath,
+        visited: FsPath,
     },
     /// Bases nested deeper than the cap (KZ-322).
     #[error("bases are nested deeper than {0} levels")]
@@ -87,18 +87,18 @@ pub enum Error {
     TooManyResources(usize),
     /// A file that is not there, where files of any directory may be read (KZ-302).
     #[error("open {0}: no such file or directory")]
-    MissingFile(RelPath),
+    MissingFile(FsPath),
     /// A directory in place of a file, where files of any directory may be read (KZ-302).
     #[error("read {0}: is a directory")]
-    ReadDirectory(RelPath),
+    ReadDirectory(FsPath),
     /// A directory without kustomization file (KZ-201).
     #[error(
         "unable to find one of 'kustomization.yaml', 'kustomization.yml' or 'Kustomization' in directory '{0}'"
     )]
-    MissingKustomization(RelPath),
+    MissingKustomization(FsPath),
     /// A directory with several kustomization files (KZ-201).
     #[error("Found multiple kustomization files under: {0}\n")]
-    SeveralKustomizations(RelPath),
+    SeveralKustomizations(FsPath),
     /// A kustomization file without content (KZ-205).
     #[error("kustomization.yaml is empty")]
     EmptyKustomization,
@@ -112,7 +112,7 @@ pub enum Error {
     #[error("Failed to read kustomization file under {directory}:\n{problems}")]
     InvalidHeader {
         /// The directory of the file.
-        directory: RelPath,
+        directory: FsPath,
         /// One problem a line.
         problems: String,
     },
@@ -263,7 +263,7 @@ pub enum NotADirectory {
     Unreachable(#[source] FsError),
     /// A file is there.
     #[error("'{0}': file is not directory")]
-    IsFile(RelPath),
+    IsFile(FsPath),
 }
 
 fn at(position: &Option<Position>) -> String {

@@ -9,7 +9,7 @@ use std::thread::{self, Scope, ScopedJoinHandle};
 use sha2::{Digest, Sha256};
 use weir_yaml::{Limits, Node, Source, YamlError, parse_every_document};
 
-use crate::fs::{FileKind, FileSystem, FsError, RelPath};
+use crate::fs::{FileKind, FileSystem, FsError, FsPath};
 use crate::kustomization::{Kustomization, UnknownFields};
 use crate::remote::{Fetched, GitUrl, RemoteError};
 use crate::{Error, Options, ReadSet, Seen};
@@ -30,10 +30,10 @@ pub(crate) struct Files<'f> {
     fs: &'f dyn FileSystem,
     fetched: Fetched,
     limits: Limits,
-    seen: RefCell<BTreeMap<RelPath, Seen>>,
-    contents: RefCell<HashMap<RelPath, Rc<[u8]>>>,
-    documents: RefCell<HashMap<RelPath, Rc<Vec<Node>>>>,
-    kustomizations: RefCell<HashMap<RelPath, Rc<Kustomization>>>,
+    seen: RefCell<BTreeMap<FsPath, Seen>>,
+    contents: RefCell<HashMap<FsPath, Rc<[u8]>>>,
+    documents: RefCell<HashMap<FsPath, Rc<Vec<Node>>>>,
+    kustomizations: RefCell<HashMap<FsPath, Rc<Kustomization>>>,
     cached_bytes: Cell<usize>,
 }
 
@@ -84,7 +84,7 @@ impl<'f> Files<'f> {
     }
 
     /// Returns the target of a path; the answer becomes part of the read-set.
-    pub(crate) fn resolve(&self, path: &RelPath) -> Result<(RelPath, FileKind), FsError> {
+    pub(crate) fn resolve(&self, path: &FsPath) -> Result<(FsPath, FileKind), FsError> {
         if Fetched::holds(path) {
             return self.fetched.resolve(path);
         }
@@ -98,17 +98,17 @@ impl<'f> Files<'f> {
     }
 
     /// Returns the target of a path that a kustomization file names; the error tells how far the way goes.
-    pub(crate) fn reach(&self, path: &RelPath) -> Result<(RelPath, FileKind), FsError> {
+    pub(crate) fn reach(&self, path: &FsPath) -> Result<(FsPath, FileKind), FsError> {
         self.resolve(path).map_err(|error| match error {
             FsError::NotFound { path } if !Fetched::holds(&path) => self.no_way(path),
             error => error,
         })
     }
 
-    fn no_way(&self, path: RelPath) -> FsError {
+    fn no_way(&self, path: FsPath) -> FsError {
         let (mut missing, mut parent) = (path.clone(), path.parent());
         let is_told = path.as_str().len() <= MAX_TOLD;
-        while is_told && parent != RelPath::root() && self.fs.resolve(&parent).is_err() {
+        while is_told && parent != FsPath::root() && self.fs.resolve(&parent).is_err() {
             missing = parent;
             parent = missing.parent();
         }
@@ -116,12 +116,12 @@ impl<'f> Files<'f> {
     }
 
     /// Returns true when a file is there.
-    pub(crate) fn is_file(&self, path: &RelPath) -> bool {
+    pub(crate) fn is_file(&self, path: &FsPath) -> bool {
         matches!(self.resolve(path), Ok((_, FileKind::File)))
     }
 
     /// The bytes of a file that is used as it is, such as a patch or the source of a generator.
-    pub(crate) fn read(&self, path: &RelPath) -> Result<Vec<u8>, FsError> {
+    pub(crate) fn read(&self, path: &FsPath) -> Result<Vec<u8>, FsError> {
         if let Some(content) = self.contents.borrow().get(path) {
             return Ok(content.to_vec());
         }
@@ -132,7 +132,7 @@ impl<'f> Files<'f> {
         Ok(content)
     }
 
-    fn take(&self, path: &RelPath) -> Result<Vec<u8>, FsError> {
+    fn take(&self, path: &FsPath) -> Result<Vec<u8>, FsError> {
         let limit = self.limits.bytes as u64;
         if Fetched::holds(path) {
             return self.fetched.read(path, limit);
@@ -143,17 +143,17 @@ impl<'f> Files<'f> {
     }
 
     /// Fetches the repository that a URL names, unless it is there; its root.
-    pub(crate) fn repository(&self, url: &GitUrl) -> Result<RelPath, RemoteError> {
+    pub(crate) fn repository(&self, url: &GitUrl) -> Result<FsPath, RemoteError> {
         self.fetched.repository(url)
     }
 
     /// Fetches the file that a URL leads to, unless it is there.
-    pub(crate) fn download(&self, url: &str) -> Result<RelPath, RemoteError> {
+    pub(crate) fn download(&self, url: &str) -> Result<FsPath, RemoteError> {
         self.fetched.download(url, self.limits.bytes as u64)
     }
 
     /// The documents of a YAML file. `reference` is how the file was referred to, for messages.
-    pub(crate) fn documents(&self, path: &RelPath, reference: &str) -> Result<Vec<Node>, Error> {
+    pub(crate) fn documents(&self, path: &FsPath, reference: &str) -> Result<Vec<Node>, Error> {
         thread::scope(|scope| self.open(scope, path, reference)?.parsed())
     }
 
@@ -161,7 +161,7 @@ impl<'f> Files<'f> {
     pub(crate) fn open<'s>(
         &self,
         scope: &'s Scope<'s, '_>,
-        path: &RelPath,
+        path: &FsPath,
         reference: &str,
     ) -> Result<Documents<'s>, Error> {
         if let Some(nodes) = self.documents.borrow().get(path) {
@@ -211,7 +211,7 @@ impl<'f> Files<'f> {
     }
 
     /// The kustomization file at `path`, strictly decoded.
-    pub(crate) fn kustomization(&self, path: &RelPath) -> Result<Rc<Kustomization>, Error> {
+    pub(crate) fn kustomization(&self, path: &FsPath) -> Result<Rc<Kustomization>, Error> {
         if let Some(known) = self.kustomizations.borrow().get(path) {
             return Ok(Rc::clone(known));
         }
@@ -234,7 +234,7 @@ impl<'f> Files<'f> {
         fits
     }
 
-    fn saw(&self, path: &RelPath, seen: Seen) {
+    fn saw(&self, path: &FsPath, seen: Seen) {
         self.seen.borrow_mut().insert(path.clone(), seen);
     }
 }

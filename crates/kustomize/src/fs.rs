@@ -5,7 +5,7 @@ mod path;
 mod rooted;
 
 pub use memory::MemoryFs;
-pub use path::RelPath;
+pub use path::FsPath;
 pub use rooted::RootedFs;
 
 /// The kind of file at a path, once symlinks are followed.
@@ -32,27 +32,27 @@ pub trait FileSystem: Send + Sync {
     ///
     /// # Errors
     /// The file is missing, a directory, outside the root, or larger than `limit` bytes.
-    fn read(&self, path: &RelPath, limit: u64) -> Result<Vec<u8>, FsError>;
+    fn read(&self, path: &FsPath, limit: u64) -> Result<Vec<u8>, FsError>;
 
     /// Follows symlinks and returns the path where `path` leads, with the entry there.
     ///
     /// # Errors
     /// Nothing is there, or it is outside the root.
-    fn resolve(&self, path: &RelPath) -> Result<(RelPath, FileKind), FsError>;
+    fn resolve(&self, path: &FsPath) -> Result<(FsPath, FileKind), FsError>;
 
     /// The names in a directory, sorted.
     ///
     /// # Errors
     /// The directory is missing, a file, or outside the root.
-    fn list(&self, path: &RelPath) -> Result<Vec<DirEntry>, FsError>;
+    fn list(&self, path: &FsPath) -> Result<Vec<DirEntry>, FsError>;
 
     /// Returns true when `path` leads to a directory inside the root.
-    fn is_dir(&self, path: &RelPath) -> bool {
+    fn is_dir(&self, path: &FsPath) -> bool {
         matches!(self.resolve(path), Ok((_, FileKind::Directory)))
     }
 
     /// Returns true when `path` leads to a file inside the root.
-    fn is_file(&self, path: &RelPath) -> bool {
+    fn is_file(&self, path: &FsPath) -> bool {
         matches!(self.resolve(path), Ok((_, FileKind::File)))
     }
 }
@@ -74,33 +74,33 @@ pub enum FsError {
     #[error("evalsymlink failure on '{path}' : lstat {path}: no such file or directory")]
     NotFound {
         /// The path.
-        path: RelPath,
+        path: FsPath,
     },
     /// Nothing is there, nor is a directory on the way.
     #[error("evalsymlink failure on '{path}' : lstat {missing}: no such file or directory")]
     NoWay {
         /// The path.
-        path: RelPath,
+        path: FsPath,
         /// The first directory on the way that is not there.
-        missing: RelPath,
+        missing: FsPath,
     },
     /// A file was wanted, a directory is there.
     #[error("'{path}' must resolve to a file")]
     IsDirectory {
         /// The path.
-        path: RelPath,
+        path: FsPath,
     },
     /// A directory was wanted, a file is there.
     #[error("'{path}': file is not directory")]
     NotADirectory {
         /// The path.
-        path: RelPath,
+        path: FsPath,
     },
     /// The file is larger than the cap.
     #[error("'{path}' is larger than the {limit} bytes that are read")]
     TooLarge {
         /// The path.
-        path: RelPath,
+        path: FsPath,
         /// The cap in bytes.
         limit: u64,
     },
@@ -108,7 +108,7 @@ pub enum FsError {
     #[error("read '{path}': {cause}")]
     Io {
         /// The path.
-        path: RelPath,
+        path: FsPath,
         /// Cause.
         cause: std::io::Error,
     },
@@ -116,7 +116,7 @@ pub enum FsError {
 
 impl FsError {
     /// The error as it reads where the tree is shown below `root`.
-    pub(crate) fn below(self, root: &RelPath) -> Self {
+    pub(crate) fn below(self, root: &FsPath) -> Self {
         match self {
             Self::Escapes { operation, path, .. } => {
                 let path = format!("{root}/{}", path.trim_start_matches('/'));

@@ -19,7 +19,7 @@ pub use self::replacement::{
     Replacement, ReplacementSource, ReplacementTarget, TargetSelector, ValueOptions,
 };
 use crate::fieldspec::FieldSpec;
-use crate::fs::{FileSystem, RelPath};
+use crate::fs::{FileSystem, FsPath};
 
 /// Names a kustomization file may have, in the order they are looked for (KZ-201).
 pub const FILE_NAMES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
@@ -214,7 +214,7 @@ pub enum UnknownFields {
 
 impl Kustomization {
     /// Returns the kustomization files of `directory`, one of each name at most; a build takes one only (KZ-201).
-    pub fn files_of(directory: &RelPath, is_file: impl Fn(&RelPath) -> bool) -> Vec<RelPath> {
+    pub fn files_of(directory: &FsPath, is_file: impl Fn(&FsPath) -> bool) -> Vec<FsPath> {
         FILE_NAMES.into_iter().map(|name| directory.child(name)).filter(is_file).collect()
     }
 
@@ -223,9 +223,9 @@ impl Kustomization {
     /// # Errors
     /// There are several.
     pub(crate) fn file_of(
-        directory: &RelPath,
-        is_file: impl Fn(&RelPath) -> bool,
-    ) -> Result<Option<RelPath>, crate::Error> {
+        directory: &FsPath,
+        is_file: impl Fn(&FsPath) -> bool,
+    ) -> Result<Option<FsPath>, crate::Error> {
         let mut found = Self::files_of(directory, is_file);
         let only = found.pop();
         if found.is_empty() { Ok(only) } else { Err(crate::Error::SeveralKustomizations(directory.clone())) }
@@ -237,9 +237,9 @@ impl Kustomization {
     /// There are several, or the file cannot be read or decoded.
     pub fn load(
         fs: &dyn FileSystem,
-        directory: &RelPath,
+        directory: &FsPath,
         unknown: UnknownFields,
-    ) -> Result<Option<(RelPath, Self)>, crate::Error> {
+    ) -> Result<Option<(FsPath, Self)>, crate::Error> {
         let Some(path) = Self::file_of(directory, |path| fs.is_file(path))? else { return Ok(None) };
         let limit = weir_yaml::Limits::default().bytes as u64;
         let content = fs.read(&path, limit)?;

@@ -54,7 +54,7 @@ mod vars;
 pub use config::ConfigError;
 pub use error::{Error, NotADirectory};
 pub use fieldspec::{ConflictingFieldSpecs, FieldSpec};
-pub use fs::{DirEntry, FileKind, FileSystem, FsError, MemoryFs, RelPath, RootedFs};
+pub use fs::{DirEntry, FileKind, FileSystem, FsError, FsPath, MemoryFs, RootedFs};
 pub use generate::error::GenerateError;
 pub use id::{Gvk, ResId};
 pub use kustomization::{

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use crate::build::Build;
 use crate::error::NotADirectory;
 use crate::files::Files;
-use crate::fs::{FileKind, FsError, RelPath};
+use crate::fs::{FileKind, FsError, FsPath};
 use crate::origin::Home;
 use crate::remote::{Fetched, GitUrl, GitUrlError, RemoteError, is_url, without_secrets};
 use crate::{Error, LoadRestriction, Warning};
@@ -16,7 +16,7 @@ const MAX_LEVELS: usize = 100;
 /// A directory that is being built, and the directories whose kustomizations led to it.
 #[derive(Debug)]
 pub(crate) struct Loader {
-    root: RelPath,
+    root: FsPath,
     /// The repository that the directory is in, unless it is a local one.
     repository: Option<Rc<Repository>>,
     referrer: Option<Rc<Self>>,
@@ -27,12 +27,12 @@ pub(crate) struct Loader {
 #[derive(Debug)]
 struct Repository {
     url: GitUrl,
-    folder: RelPath,
+    folder: FsPath,
 }
 
 impl Loader {
     /// Starts at the directory of the build.
-    pub(crate) fn start(files: &Files<'_>, directory: &RelPath) -> Result<Rc<Self>, Error> {
+    pub(crate) fn start(files: &Files<'_>, directory: &FsPath) -> Result<Rc<Self>, Error> {
         let root = resolve_directory(files, directory)?;
         let loader = Self { root, repository: None, referrer: None, level: 0 };
         loader.check_reach(&loader.root)?;
@@ -40,12 +40,12 @@ impl Loader {
     }
 
     /// The directory, symlinks resolved.
-    pub(crate) fn root(&self) -> &RelPath {
+    pub(crate) fn root(&self) -> &FsPath {
         &self.root
     }
 
     /// Returns the folder that origins count from in a build of `directory`.
-    pub(crate) fn home<'h>(&'h self, directory: &'h RelPath) -> Home<'h> {
+    pub(crate) fn home<'h>(&'h self, directory: &'h FsPath) -> Home<'h> {
         match &self.repository {
             Some(repository) => Home { root: &repository.folder, repository: Some(&repository.url) },
             None => Home { root: directory, repository: None },
@@ -70,7 +70,7 @@ impl Loader {
     }
 
     /// The directory that a path leads to.
-    fn follow(&self, files: &Files<'_>, reference: &str) -> Result<RelPath, Error> {
+    fn follow(&self, files: &Files<'_>, reference: &str) -> Result<FsPath, Error> {
         if reference.starts_with('/') {
             return Err(Error::AbsoluteRoot(reference.to_owned()));
         }
@@ -91,7 +91,7 @@ impl Loader {
     }
 
     /// The directory that a Git URL leads to (KZ-314).
-    fn fetch(&self, build: &Build<'_>, url: GitUrl) -> Result<(RelPath, Option<Rc<Repository>>), Error> {
+    fn fetch(&self, build: &Build<'_>, url: GitUrl) -> Result<(FsPath, Option<Rc<Repository>>), Error> {
         for repository in self.way().filter_map(|loader| loader.repository.as_ref()) {
             if repository.url.raw.starts_with(&url.raw) {
                 return Err(RemoteError::Cycle { new: url.raw, previous: repository.url.raw.clone() }.into());
@@ -122,7 +122,7 @@ impl Loader {
     }
 
     /// Checks that a path is one that this directory may name: in its own repository, or a local one (KZ-321).
-    fn check_reach(&self, path: &RelPath) -> Result<(), RemoteError> {
+    fn check_reach(&self, path: &FsPath) -> Result<(), RemoteError> {
         match &self.repository {
             Some(repository) if !path.is_in_or_below(&repository.folder) => {
                 let (base, repository) = (path.clone(), repository.folder.clone());
@@ -139,13 +139,13 @@ impl Loader {
         files: &Files<'_>,
         reference: &str,
         restriction: LoadRestriction,
-    ) -> Result<RelPath, Error> {
+    ) -> Result<FsPath, Error> {
         if is_url(reference) {
             return Ok(files.download(reference)?);
         }
         let outside = |file| Error::OutsideRoot { file, root: self.root.clone() };
         if reference.starts_with('/') {
-            return Err(outside(RelPath::new(reference)?));
+            return Err(outside(FsPath::new(reference)?));
         }
         let path = self.root.join(reference)?;
         if self.check_reach(&path).is_err() {
@@ -181,7 +181,7 @@ impl Loader {
     }
 }
 
-fn resolve_directory(files: &Files<'_>, path: &RelPath) -> Result<RelPath, Error> {
+fn resolve_directory(files: &Files<'_>, path: &FsPath) -> Result<FsPath, Error> {
     match files.reach(path) {
         Ok((root, FileKind::Directory)) => Ok(root),
         Ok((file, FileKind::File)) => Err(Error::Directory(NotADirectory::IsFile(file))),

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use weir_yaml::{Map, Node, emit};
 
-use crate::fs::RelPath;
+use crate::fs::FsPath;
 use crate::remote::{GitUrl, is_url, without_secrets};
 
 /// The folder that the paths of origins count from.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Home<'h> {
     /// The directory of the build, or the root of a repository.
-    pub(crate) root: &'h RelPath,
+    pub(crate) root: &'h FsPath,
     /// The repository, if it is one.
     pub(crate) repository: Option<&'h GitUrl>,
 }
@@ -48,13 +48,13 @@ pub(crate) struct ConfiguredBy {
 
 impl Origin {
     /// Loaded from a file.
-    pub(crate) fn file(path: &RelPath, home: Home<'_>) -> Arc<Self> {
+    pub(crate) fn file(path: &FsPath, home: Home<'_>) -> Arc<Self> {
         Arc::new(Self { path: path.relative_to(home.root), ..home.origin() })
     }
 
     /// Returns the origin of a reference's target. URLs of files are shown as if they were those of repositories, as
     /// the reference does.
-    pub(crate) fn resource(reference: &str, path: &RelPath, home: Home<'_>) -> Arc<Self> {
+    pub(crate) fn resource(reference: &str, path: &FsPath, home: Home<'_>) -> Arc<Self> {
         if !is_url(reference) {
             return Self::file(path, home);
         }
@@ -65,7 +65,7 @@ impl Origin {
     }
 
     /// Made or changed by a builtin named in the kustomization file `file`.
-    pub(crate) fn builtin(file: &RelPath, home: Home<'_>, kind: &str) -> Arc<Self> {
+    pub(crate) fn builtin(file: &FsPath, home: Home<'_>, kind: &str) -> Arc<Self> {
         let configured_by = ConfiguredBy {
             api_version: "builtin".to_owned(),
             kind: kind.to_owned(),

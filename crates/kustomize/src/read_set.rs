@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use sha2::{Digest, Sha256};
 
-use crate::fs::{FileKind, FileSystem, RelPath};
+use crate::fs::{FileKind, FileSystem, FsPath};
 
 /// The entry found at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,17 +26,17 @@ pub enum Seen {
 /// elsewhere are not among them, because nobody knows if they are still the same.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReadSet {
-    entries: BTreeMap<RelPath, Seen>,
+    entries: BTreeMap<FsPath, Seen>,
     has_fetched: bool,
 }
 
 impl ReadSet {
-    pub(crate) fn new(entries: BTreeMap<RelPath, Seen>, has_fetched: bool) -> Self {
+    pub(crate) fn new(entries: BTreeMap<FsPath, Seen>, has_fetched: bool) -> Self {
         Self { entries, has_fetched }
     }
 
     /// Paths with what was found, in order of paths.
-    pub fn iter(&self) -> impl Iterator<Item = (&RelPath, &Seen)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&FsPath, &Seen)> {
         self.entries.iter()
     }
 

@@ -12,7 +12,7 @@ pub(crate) use discreet::without_secrets;
 pub(crate) use fetched::Fetched;
 pub use git_url::{GitUrl, GitUrlError};
 
-use crate::fs::{FileSystem, RelPath};
+use crate::fs::{FileSystem, FsPath};
 
 /// Fetches what references of one build lead to.
 ///
@@ -105,15 +105,15 @@ pub enum RemoteError {
     #[error("\"{path}\" refers to directory outside of repo \"{repository}\"")]
     OutsideRepository {
         /// The directory.
-        path: RelPath,
+        path: FsPath,
         /// The root of the repository.
-        repository: RelPath,
+        repository: FsPath,
     },
     /// A URL names a file of a repository where a directory is wanted.
     #[error("'{path}' refers to file '{file}'; expecting directory")]
     IsFile {
         /// The path as the URL has it.
-        path: RelPath,
+        path: FsPath,
         /// The name of the file.
         file: String,
     },
@@ -124,13 +124,13 @@ pub enum RemoteError {
     )]
     LeavesRepository {
         /// The base.
-        base: RelPath,
+        base: FsPath,
         /// The root of the repository.
-        repository: RelPath,
+        repository: FsPath,
     },
     /// A local directory where fetched ones are shown (KZ-321).
     #[error("'{0}' cannot be built: the name is reserved for what is fetched")]
-    Reserved(RelPath),
+    Reserved(FsPath),
     /// More references than one build may fetch.
     #[error("more than {0} remote resources in one build")]
     TooMany(usize),

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use crate::accumulator::Accumulator;
 use crate::build::Build;
 use crate::files::Files;
-use crate::fs::{FileSystem, MemoryFs, RelPath};
+use crate::fs::{FileSystem, FsPath, MemoryFs};
 use crate::kustomization::Kustomization;
 use crate::loader::Loader;
 use crate::remote::without_secrets;
@@ -18,7 +18,7 @@ use crate::{Error, Options, Output, Warning, finish, hash, order, reference, var
 /// # Errors
 /// Fails for anything from a missing file to a patch without target; the message names the steps and files that led
 /// there.
-pub fn build(fs: &dyn FileSystem, directory: &RelPath, options: &Options) -> Result<Output, Error> {
+pub fn build(fs: &dyn FileSystem, directory: &FsPath, options: &Options) -> Result<Output, Error> {
     discreet(guarded(|| run(fs, directory, None, options)))
 }
 
@@ -28,7 +28,7 @@ pub fn build(fs: &dyn FileSystem, directory: &RelPath, options: &Options) -> Res
 /// As [`build`].
 pub fn build_kustomization(
     fs: &dyn FileSystem,
-    directory: &RelPath,
+    directory: &FsPath,
     kustomization: Kustomization,
     options: &Options,
 ) -> Result<Output, Error> {
@@ -56,7 +56,7 @@ fn guarded<T>(work: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
 ///
 /// # Errors
 /// The file is not YAML, or holds something that is no resource.
-pub fn validate_manifest(path: &RelPath, content: Vec<u8>, options: &Options) -> Result<usize, Error> {
+pub fn validate_manifest(path: &FsPath, content: Vec<u8>, options: &Options) -> Result<usize, Error> {
     let nothing = MemoryFs::new();
     let files = Files::new(&nothing, options);
     let documents = files.parse(path.to_string(), content, &path.to_string())?;
@@ -65,7 +65,7 @@ pub fn validate_manifest(path: &RelPath, content: Vec<u8>, options: &Options) ->
 
 fn run(
     fs: &dyn FileSystem,
-    directory: &RelPath,
+    directory: &FsPath,
     given: Option<Kustomization>,
     options: &Options,
 ) -> Result<Output, Error> {

@@ -6,7 +6,7 @@ use weir_yaml::{Limits, Source, parse_first_document};
 
 use crate::Error;
 use crate::build::Build;
-use crate::fs::RelPath;
+use crate::fs::FsPath;
 use crate::kustomization::{FILE_NAMES, Kustomization};
 use crate::loader::Loader;
 use crate::schema::{BUILT_IN_VERSION, Schema, SchemaError};
@@ -16,7 +16,7 @@ use crate::schema::{BUILT_IN_VERSION, Schema, SchemaError};
 pub(crate) struct Target {
     pub(crate) kustomization: Rc<Kustomization>,
     /// The kustomization file, for origins.
-    pub(crate) file: RelPath,
+    pub(crate) file: FsPath,
     pub(crate) loader: Rc<Loader>,
 }
 
@@ -79,15 +79,15 @@ fn custom_schema(path: &str, content: Vec<u8>, base: Option<&Schema>) -> Result<
 }
 
 /// Returns the file that a given document stands for: the one that is there, or the one that would be made.
-fn replaced(build: &Build<'_>, directory: &RelPath) -> RelPath {
+fn replaced(build: &Build<'_>, directory: &FsPath) -> FsPath {
     let found = Kustomization::files_of(directory, |path| build.files.is_file(path));
     found.into_iter().next().unwrap_or_else(|| directory.child(FILE_NAMES[0]))
 }
 
 /// The only kustomization file of a directory (KZ-201). A link to a file that the load restriction excludes is none (KZ-302).
-fn find(build: &Build<'_>, loader: &Loader) -> Result<RelPath, Error> {
+fn find(build: &Build<'_>, loader: &Loader) -> Result<FsPath, Error> {
     let (directory, restriction) = (loader.root(), build.options.load_restriction);
-    let is_there = |path: &RelPath| loader.locate(&build.files, path.file_name(), restriction).is_ok();
+    let is_there = |path: &FsPath| loader.locate(&build.files, path.file_name(), restriction).is_ok();
     let found = Kustomization::file_of(directory, is_there)?;
     found.ok_or_else(|| Error::MissingKustomization(directory.clone()))
 }

@@ -2,7 +2,7 @@
 
 use parking_lot::Mutex;
 use weir_git::{Checkout, ObjectId, Reader, Submodule, TreeKind};
-use weir_kustomize::{DirEntry, FileKind, FileSystem, FsError, RelPath};
+use weir_kustomize::{DirEntry, FileKind, FileSystem, FsError, FsPath};
 
 /// Links on the way to one file; Linux follows as many.
 const MAX_LINKS: usize = 40;
@@ -17,7 +17,7 @@ pub struct CommitTree {
 
 /// The commit of a repository, and where in the whole it is.
 struct Part {
-    root: RelPath,
+    root: FsPath,
     /// Keeps the folder that the reader reads from.
     checkout: Checkout,
     reader: Mutex<Reader>,
@@ -37,10 +37,10 @@ impl CommitTree {
     /// # Errors
     /// A repository that was just fetched cannot be opened, or a submodule's path leads out of it.
     pub fn new(checkout: &Checkout, submodules: &[Submodule]) -> Result<Self, weir_git::Error> {
-        let mut parts = vec![Part::new(RelPath::root(), checkout)?];
+        let mut parts = vec![Part::new(FsPath::root(), checkout)?];
         for submodule in submodules {
             let bad = |_| weir_git::Error::Path { path: submodule.path.clone() };
-            parts.push(Part::new(RelPath::new(&submodule.path).map_err(bad)?, &submodule.checkout)?);
+            parts.push(Part::new(FsPath::new(&submodule.path).map_err(bad)?, &submodule.checkout)?);
         }
         // A submodule comes before those inside it.
         parts.reverse();
@@ -48,12 +48,12 @@ impl CommitTree {
     }
 
     /// The repository that holds a path, and the path in it.
-    fn part(&self, path: &RelPath) -> Option<(&Part, String)> {
+    fn part(&self, path: &FsPath) -> Option<(&Part, String)> {
         let part = self.parts.iter().find(|part| path.is_in_or_below(&part.root))?;
         Some((part, path.relative_to(&part.root)))
     }
 
-    fn entry(&self, path: &RelPath) -> Result<Option<Entry>, FsError> {
+    fn entry(&self, path: &FsPath) -> Result<Option<Entry>, FsError> {
         let Some((part, below)) = self.part(path) else { return Ok(None) };
         if below == "." {
             return Ok(Some(Entry::Directory));
@@ -68,7 +68,7 @@ impl CommitTree {
     }
 
     /// The bytes of a blob of the repository that holds `path`.
-    fn blob(&self, path: &RelPath, id: ObjectId, limit: u64) -> Result<Vec<u8>, FsError> {
+    fn blob(&self, path: &FsPath, id: ObjectId, limit: u64) -> Result<Vec<u8>, FsError> {
         let (part, _) = self.part(path).ok_or_else(|| FsError::NotFound { path: path.clone() })?;
         let reader = part.reader.lock();
         if reader.size(id).map_err(|error| broken(path, error))? > limit {
@@ -78,11 +78,11 @@ impl CommitTree {
     }
 
     /// Follows links. Returns the place that a path leads to, and what is there.
-    fn follow(&self, operation: &'static str, path: &RelPath) -> Result<(RelPath, Entry), FsError> {
+    fn follow(&self, operation: &'static str, path: &FsPath) -> Result<(FsPath, Entry), FsError> {
         let escapes =
-            || FsError::Escapes { operation, path: path.to_string(), root: RelPath::root().to_string() };
+            || FsError::Escapes { operation, path: path.to_string(), root: FsPath::root().to_string() };
         let mut left: Vec<String> = path.as_str().rsplit('/').map(str::to_owned).collect();
-        let (mut at, mut found) = (RelPath::root(), Entry::Directory);
+        let (mut at, mut found) = (FsPath::root(), Entry::Directory);
         let mut links = 0;
         while let Some(name) = left.pop() {
             let next = at.join(&name).map_err(|_| escapes())?;
@@ -108,7 +108,7 @@ impl CommitTree {
 }
 
 impl Part {
-    fn new(root: RelPath, checkout: &Checkout) -> Result<Self, weir_git::Error> {
+    fn new(root: FsPath, checkout: &Checkout) -> Result<Self, weir_git::Error> {
         Ok(Self { root, checkout: checkout.clone(), reader: Mutex::new(checkout.reader()?) })
     }
 
@@ -118,19 +118,19 @@ impl Part {
 }
 
 impl FileSystem for CommitTree {
-    fn read(&self, path: &RelPath, limit: u64) -> Result<Vec<u8>, FsError> {
+    fn read(&self, path: &FsPath, limit: u64) -> Result<Vec<u8>, FsError> {
         match self.follow("read", path)? {
             (real, Entry::File(id)) => self.blob(&real, id, limit),
             _ => Err(FsError::IsDirectory { path: path.clone() }),
         }
     }
 
-    fn resolve(&self, path: &RelPath) -> Result<(RelPath, FileKind), FsError> {
+    fn resolve(&self, path: &FsPath) -> Result<(FsPath, FileKind), FsError> {
         let (real, entry) = self.follow("abs", path)?;
         Ok((real, if matches!(entry, Entry::File(_)) { FileKind::File } else { FileKind::Directory }))
     }
 
-    fn list(&self, path: &RelPath) -> Result<Vec<DirEntry>, FsError> {
+    fn list(&self, path: &FsPath) -> Result<Vec<DirEntry>, FsError> {
         let (real, Entry::Directory) = self.follow("walk", path)? else {
             return Err(FsError::NotADirectory { path: path.clone() });
         };
@@ -153,6 +153,6 @@ impl FileSystem for CommitTree {
     }
 }
 
-fn broken(path: &RelPath, error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> FsError {
+fn broken(path: &FsPath, error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> FsError {
     FsError::Io { path: path.clone(), cause: std::io::Error::other(error) }
 }

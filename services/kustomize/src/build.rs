@@ -16,7 +16,7 @@ use sha2::{Digest, Sha256};
 use weir_api::kustomize::KustomizationSpec;
 use weir_ignore::Matcher;
 use weir_kustomize::{
-    FileSystem, Kustomization, Options, ReadSet, RelPath, Remote, SecretPart, Stop, build_kustomization,
+    FileSystem, FsPath, Kustomization, Options, ReadSet, Remote, SecretPart, Stop, build_kustomization,
 };
 use weir_ssa::{Manifest, MetadataField};
 
@@ -34,7 +34,7 @@ const MAX_OBJECTS: usize = 10_000;
 ///
 /// # Errors
 /// When a file or a directory cannot be read.
-pub fn resources_below(files: &dyn FileSystem, directory: &RelPath) -> Result<Vec<String>, GenerateError> {
+pub fn resources_below(files: &dyn FileSystem, directory: &FsPath) -> Result<Vec<String>, GenerateError> {
     let mut resources = Vec::new();
     for member in generate::members(files, directory)? {
         match member.check(files) {
@@ -51,7 +51,7 @@ pub struct Input<F> {
     /// The files of the source.
     pub files: F,
     /// The directory to build.
-    pub directory: RelPath,
+    pub directory: FsPath,
     /// Spec that is merged into the directory's kustomization file.
     pub spec: KustomizationSpec,
     /// Nothing when the spec has no `postBuild`.
@@ -97,7 +97,7 @@ impl Footprint {
     pub(crate) fn still_holds(
         &self,
         files: &dyn FileSystem,
-        directory: &RelPath,
+        directory: &FsPath,
         spec: &KustomizationSpec,
     ) -> bool {
         let document = document::fingerprint(files, directory, spec);
@@ -237,14 +237,14 @@ fn build_from<F: FileSystem>(
 
 /// The directory that `spec.path` names, if there is one.
 #[must_use]
-pub fn directory(files: &dyn FileSystem, path: &str) -> Option<RelPath> {
+pub fn directory(files: &dyn FileSystem, path: &str) -> Option<FsPath> {
     place(path).filter(|directory| files.is_dir(directory))
 }
 
 /// The place that `spec.path` names; it cannot lead out of the root (KS-SRC-26).
-pub(crate) fn place(path: &str) -> Option<RelPath> {
+pub(crate) fn place(path: &str) -> Option<FsPath> {
     let inside = weir_artifact::RelPath::confined(path).ok()?;
-    RelPath::new(inside.as_ref().map_or("", weir_artifact::RelPath::as_str)).ok()
+    FsPath::new(inside.as_ref().map_or("", weir_artifact::RelPath::as_str)).ok()
 }
 
 /// Returns what an object is known by; its content may be secret.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use weir_artifact::{FileStack, Span};
-use weir_kustomize::{DirEntry, FileKind, FileSystem, FsError, RelPath, Stop};
+use weir_kustomize::{DirEntry, FileKind, FileSystem, FsError, FsPath, Stop};
 
 use crate::budget::Share;
 
@@ -53,7 +53,7 @@ impl ArtifactFiles {
     }
 
     /// Bytes of a file; none of what is no file.
-    fn length(&self, path: &RelPath) -> u64 {
+    fn length(&self, path: &FsPath) -> u64 {
         let entry = self.entries.get(&Path(path.as_str().to_owned()));
         entry.and_then(Option::as_ref).map_or(0, |span| span.length)
     }
@@ -70,12 +70,12 @@ fn kind_of(span: Option<Span>) -> FileKind {
 }
 
 /// With what the paths below a directory begin.
-fn prefix(directory: &RelPath) -> String {
-    if *directory == RelPath::root() { String::new() } else { format!("{}/", directory.as_str()) }
+fn prefix(directory: &FsPath) -> String {
+    if *directory == FsPath::root() { String::new() } else { format!("{}/", directory.as_str()) }
 }
 
 impl FileSystem for ArtifactFiles {
-    fn read(&self, path: &RelPath, limit: u64) -> Result<Vec<u8>, FsError> {
+    fn read(&self, path: &FsPath, limit: u64) -> Result<Vec<u8>, FsError> {
         let Some(Some(span)) = self.entries.get(&Path(path.as_str().to_owned())) else {
             self.resolve(path)?;
             return Err(FsError::IsDirectory { path: path.clone() });
@@ -86,17 +86,17 @@ impl FileSystem for ArtifactFiles {
         self.stack.read(*span).map_err(|cause| FsError::Io { path: path.clone(), cause })
     }
 
-    fn resolve(&self, path: &RelPath) -> Result<(RelPath, FileKind), FsError> {
+    fn resolve(&self, path: &FsPath) -> Result<(FsPath, FileKind), FsError> {
         if let Some(span) = self.entries.get(&Path(path.as_str().to_owned())) {
             return Ok((path.clone(), kind_of(*span)));
         }
-        if *path == RelPath::root() || self.next_below(&prefix(path), prefix(path)).is_some() {
+        if *path == FsPath::root() || self.next_below(&prefix(path), prefix(path)).is_some() {
             return Ok((path.clone(), FileKind::Directory));
         }
         Err(FsError::NotFound { path: path.clone() })
     }
 
-    fn list(&self, path: &RelPath) -> Result<Vec<DirEntry>, FsError> {
+    fn list(&self, path: &FsPath) -> Result<Vec<DirEntry>, FsError> {
         if let (_, FileKind::File) = self.resolve(path)? {
             return Err(FsError::NotADirectory { path: path.clone() });
         }
@@ -178,7 +178,7 @@ impl Metered {
 }
 
 impl FileSystem for Metered {
-    fn read(&self, path: &RelPath, limit: u64) -> Result<Vec<u8>, FsError> {
+    fn read(&self, path: &FsPath, limit: u64) -> Result<Vec<u8>, FsError> {
         if let Err(error) = self.stop.check() {
             return Err(FsError::Io { path: path.clone(), cause: io::Error::other(error) });
         }
@@ -193,11 +193,11 @@ impl FileSystem for Metered {
         Ok(content)
     }
 
-    fn resolve(&self, path: &RelPath) -> Result<(RelPath, FileKind), FsError> {
+    fn resolve(&self, path: &FsPath) -> Result<(FsPath, FileKind), FsError> {
         self.files.resolve(path)
     }
 
-    fn list(&self, path: &RelPath) -> Result<Vec<DirEntry>, FsError> {
+    fn list(&self, path: &FsPath) -> Result<Vec<DirEntry>, FsError> {
         self.files.list(path)
     }
 }
@@ -234,8 +234,8 @@ pub(crate) mod tests {
         ArtifactFiles::new(spans, stack)
     }
 
-    fn path(text: &str) -> RelPath {
-        RelPath::new(text).unwrap()
+    fn path(text: &str) -> FsPath {
+        FsPath::new(text).unwrap()
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 use weir_git::Error as GitError;
-use weir_kustomize::RelPath;
+use weir_kustomize::FsPath;
 use weir_kustomize_controller::build::resources_below;
 
 use super::components::KUSTOMIZATION;
@@ -140,7 +140,7 @@ fn has_default_account(objects: &[Value]) -> bool {
 /// Returns a kustomization file that names all manifests of the folder, the ones to come among them.
 fn kustomization_of(plan: &Plan, tree: &WorkTree) -> Result<String, Error> {
     let failed = |reason: String| Error::Bootstrap(format!("{KUSTOMIZATION} generation failed: {reason}"));
-    let folder = RelPath::new(&plan.folder()).map_err(|error| failed(error.to_string()))?;
+    let folder = FsPath::new(&plan.folder()).map_err(|error| failed(error.to_string()))?;
     let mut resources =
         resources_below(&tree.files()?, &folder).map_err(|error| failed(error.to_string()))?;
     if !resources.iter().any(|name| name == FILE) {

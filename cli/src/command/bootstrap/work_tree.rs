@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use weir_git::{Author, Checkout, CommitRequest, Error as GitError, Lease, ObjectId, PushRequest, Signer};
-use weir_kustomize::{FileSystem, RelPath};
+use weir_kustomize::{FileSystem, FsPath};
 use weir_remote_bases::CommitTree;
 
 use super::plan::Plan;
@@ -137,6 +137,6 @@ impl WorkTree {
     }
 }
 
-fn rooted(path: &str) -> Result<RelPath, Error> {
-    RelPath::new(path).map_err(|error| Error::Bootstrap(error.to_string()))
+fn rooted(path: &str) -> Result<FsPath, Error> {
+    FsPath::new(path).map_err(|error| Error::Bootstrap(error.to_string()))
 }

@@ -2,10 +2,10 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use weir_kustomize::{GitUrl, RelPath};
+use weir_kustomize::{FsPath, GitUrl};
 
 fuzz_target!(|text: &str| {
     let Ok(url) = GitUrl::parse(text) else { return };
     assert!(!url.repository.is_empty());
-    assert!(RelPath::new(&url.path).is_ok(), "{url:?}");
+    assert!(FsPath::new(&url.path).is_ok(), "{url:?}");
 });

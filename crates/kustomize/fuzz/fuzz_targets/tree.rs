@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use weir_kustomize::{Error, MemoryFs, Options, RelPath, build};
+use weir_kustomize::{Error, FsPath, MemoryFs, Options, build};
 
 fuzz_target!(|bytes: &[u8]| {
     let names = ["kustomization.yaml", "resources.yaml", "patch.yaml", "base/kustomization.yaml"];
@@ -10,7 +10,7 @@ fuzz_target!(|bytes: &[u8]| {
     for (name, content) in names.iter().zip(bytes.split(|byte| *byte == 0xff)) {
         fs.insert(name, content).expect("the names are below the root");
     }
-    match build(&fs, &RelPath::root(), &Options::gitops()) {
+    match build(&fs, &FsPath::root(), &Options::gitops()) {
         Ok(output) => {
             let _text = output.to_yaml();
         }

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{DirEntry, FileKind, FileSystem, FsError, RelPath};
+use super::{DirEntry, FileKind, FileSystem, FsError, FsPath};
 
 /// Files by path. Directories exist where files are below them.
 #[derive(Debug, Clone, Default)]
 pub struct MemoryFs {
-    files: BTreeMap<RelPath, Vec<u8>>,
+    files: BTreeMap<FsPath, Vec<u8>>,
 }
 
 impl MemoryFs {
@@ -29,7 +29,7 @@ impl MemoryFs {
     }
 
     /// A file system with one file.
-    pub(crate) fn of_file(path: RelPath, content: Vec<u8>) -> Self {
+    pub(crate) fn of_file(path: FsPath, content: Vec<u8>) -> Self {
         Self { files: BTreeMap::from([(path, content)]) }
     }
 
@@ -38,18 +38,18 @@ impl MemoryFs {
     /// # Errors
     /// The path leads above the root.
     pub fn insert(&mut self, path: &str, content: impl Into<Vec<u8>>) -> Result<(), FsError> {
-        self.files.insert(RelPath::new(path)?, content.into());
+        self.files.insert(FsPath::new(path)?, content.into());
         Ok(())
     }
 
-    fn below<'a>(&'a self, directory: &'a RelPath) -> impl Iterator<Item = &'a RelPath> {
+    fn below<'a>(&'a self, directory: &'a FsPath) -> impl Iterator<Item = &'a FsPath> {
         // Not a range: `a-b` sorts between `a` and `a/b`.
         self.files.keys().filter(move |path| *path != directory && path.is_in_or_below(directory))
     }
 }
 
 impl FileSystem for MemoryFs {
-    fn read(&self, path: &RelPath, limit: u64) -> Result<Vec<u8>, FsError> {
+    fn read(&self, path: &FsPath, limit: u64) -> Result<Vec<u8>, FsError> {
         let Some(content) = self.files.get(path) else {
             self.resolve(path)?;
             return Err(FsError::IsDirectory { path: path.clone() });
@@ -60,17 +60,17 @@ impl FileSystem for MemoryFs {
         Ok(content.clone())
     }
 
-    fn resolve(&self, path: &RelPath) -> Result<(RelPath, FileKind), FsError> {
+    fn resolve(&self, path: &FsPath) -> Result<(FsPath, FileKind), FsError> {
         if self.files.contains_key(path) {
             return Ok((path.clone(), FileKind::File));
         }
-        if *path == RelPath::root() || self.below(path).next().is_some() {
+        if *path == FsPath::root() || self.below(path).next().is_some() {
             return Ok((path.clone(), FileKind::Directory));
         }
         Err(FsError::NotFound { path: path.clone() })
     }
 
-    fn list(&self, path: &RelPath) -> Result<Vec<DirEntry>, FsError> {
+    fn list(&self, path: &FsPath) -> Result<Vec<DirEntry>, FsError> {
         if let (_, FileKind::File) = self.resolve(path)? {
             return Err(FsError::NotADirectory { path: path.clone() });
         }

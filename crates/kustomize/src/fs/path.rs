@@ -4,11 +4,11 @@ use std::fmt;
 
 use super::FsError;
 
-/// A cleaned path below a root: no `.`, no `..`, no leading or trailing slash. Prints with a leading slash.
+/// A root or a cleaned path below it: no `.`, no `..`, no leading or trailing slash. Prints with a leading slash.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub struct RelPath(String);
+pub struct FsPath(String);
 
-impl RelPath {
+impl FsPath {
     /// The root itself.
     pub fn root() -> Self {
         Self::default()
@@ -94,7 +94,7 @@ impl RelPath {
     }
 }
 
-impl fmt::Display for RelPath {
+impl fmt::Display for FsPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "/{}", self.0)
     }

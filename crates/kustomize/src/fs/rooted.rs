@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use super::{DirEntry, FileKind, FileSystem, FsError, RelPath};
+use super::{DirEntry, FileKind, FileSystem, FsError, FsPath};
 
 /// A directory on disk. Every access resolves symlinks first and refuses what is not below the root (KZ-320).
 ///
@@ -26,7 +26,7 @@ impl RootedFs {
     }
 
     /// The real path of what `path` leads to.
-    fn locate(&self, operation: &'static str, path: &RelPath) -> Result<PathBuf, FsError> {
+    fn locate(&self, operation: &'static str, path: &FsPath) -> Result<PathBuf, FsError> {
         let real = self.root.join(path.as_str()).canonicalize().map_err(|cause| match cause.kind() {
             std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => {
                 FsError::NotFound { path: path.clone() }
@@ -39,14 +39,14 @@ impl RootedFs {
         Ok(real)
     }
 
-    fn kind(&self, path: &RelPath, real: &Path) -> Result<FileKind, FsError> {
+    fn kind(&self, path: &FsPath, real: &Path) -> Result<FileKind, FsError> {
         let metadata = real.metadata().map_err(|cause| FsError::Io { path: path.clone(), cause })?;
         Ok(if metadata.is_dir() { FileKind::Directory } else { FileKind::File })
     }
 }
 
 impl FileSystem for RootedFs {
-    fn read(&self, path: &RelPath, limit: u64) -> Result<Vec<u8>, FsError> {
+    fn read(&self, path: &FsPath, limit: u64) -> Result<Vec<u8>, FsError> {
         let real = self.locate("read", path)?;
         let io = |cause| FsError::Io { path: path.clone(), cause };
         let file = File::open(&real).map_err(io)?;
@@ -67,14 +67,14 @@ impl FileSystem for RootedFs {
         Ok(content)
     }
 
-    fn resolve(&self, path: &RelPath) -> Result<(RelPath, FileKind), FsError> {
+    fn resolve(&self, path: &FsPath) -> Result<(FsPath, FileKind), FsError> {
         let real = self.locate("abs", path)?;
         let kind = self.kind(path, &real)?;
         let below = real.strip_prefix(&self.root).unwrap_or(&real);
         Ok((display_path(below), kind))
     }
 
-    fn list(&self, path: &RelPath) -> Result<Vec<DirEntry>, FsError> {
+    fn list(&self, path: &FsPath) -> Result<Vec<DirEntry>, FsError> {
         let real = self.locate("walk", path)?;
         if self.kind(path, &real)? == FileKind::File {
             return Err(FsError::NotADirectory { path: path.clone() });
@@ -93,6 +93,6 @@ impl FileSystem for RootedFs {
 }
 
 /// A path for messages and results; bytes that are not UTF-8 are replaced.
-fn display_path(path: &Path) -> RelPath {
-    RelPath::new(&path.to_string_lossy()).unwrap_or_default()
+fn display_path(path: &Path) -> FsPath {
+    FsPath::new(&path.to_string_lossy()).unwrap_or_default()
 }

@@ -1,9 +1,9 @@
 use rstest::rstest;
 
-use super::{FileKind, FileSystem, FsError, MemoryFs, RelPath, RootedFs};
+use super::{FileKind, FileSystem, FsError, FsPath, MemoryFs, RootedFs};
 
-fn path(text: &str) -> RelPath {
-    RelPath::new(text).unwrap()
+fn path(text: &str) -> FsPath {
+    FsPath::new(text).unwrap()
 }
 
 #[rstest]
@@ -16,7 +16,7 @@ fn paths_are_cleaned(#[case] text: &str, #[case] wanted: &str) {
 
 #[test]
 fn paths_never_leave_the_root() {
-    assert!(matches!(RelPath::new("a/../../b"), Err(FsError::Escapes { .. })));
+    assert!(matches!(FsPath::new("a/../../b"), Err(FsError::Escapes { .. })));
     assert!(path("a").join("../..").is_err());
 }
 
@@ -24,7 +24,7 @@ fn paths_never_leave_the_root() {
 fn prefixes_count_by_segment() {
     assert!(path("aws/x").is_in_or_below(&path("aws")));
     assert!(!path("aws-nonprod").is_in_or_below(&path("aws")));
-    assert!(path("x").is_in_or_below(&RelPath::root()));
+    assert!(path("x").is_in_or_below(&FsPath::root()));
     assert_eq!(path("a/b").relative_to(&path("a/c/d")), "../../b");
 }
 
@@ -48,7 +48,7 @@ fn symlinks_out_of_the_root_are_refused() {
     assert_eq!(error, "fs-security-constraint read /leak: path '/leak' is not in or below '/'");
     assert!(fs.read(&path("dir/up/secret"), 100).is_err());
     assert!(!fs.is_file(&path("leak")) && !fs.is_dir(&path("dir/up")));
-    let names: Vec<_> = fs.list(&RelPath::root()).unwrap().into_iter().map(|entry| entry.name).collect();
+    let names: Vec<_> = fs.list(&FsPath::root()).unwrap().into_iter().map(|entry| entry.name).collect();
     assert_eq!(names, ["dir", "inside"]);
 }
 

@@ -1,9 +1,9 @@
-use crate::{MemoryFs, Options, RelPath, build};
+use crate::{FsPath, MemoryFs, Options, build};
 
 fn built(kustomization: &str, files: &[(&str, &str)]) -> Result<String, crate::Error> {
     let mut fs = MemoryFs::from_files(files.iter().copied()).unwrap();
     fs.insert("kustomization.yaml", kustomization).unwrap();
-    build(&fs, &RelPath::root(), &Options::gitops())?.to_yaml()
+    build(&fs, &FsPath::root(), &Options::gitops())?.to_yaml()
 }
 
 #[test]
@@ -31,7 +31,7 @@ fn bytes_that_are_not_utf8_become_binary_data() {
     let mut fs = MemoryFs::new();
     fs.insert("kustomization.yaml", "configMapGenerator:\n- {name: c, files: [data.bin]}\n").unwrap();
     fs.insert("data.bin", b"\xffhello".repeat(30)).unwrap();
-    let out = build(&fs, &RelPath::root(), &Options::gitops()).unwrap().to_yaml().unwrap();
+    let out = build(&fs, &FsPath::root(), &Options::gitops()).unwrap().to_yaml().unwrap();
     assert!(out.contains("name: c-96gmmt6gt5"), "{out}");
 }
 

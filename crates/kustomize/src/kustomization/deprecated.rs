@@ -42,7 +42,7 @@ impl Kustomization {
     }
 
     /// Refuses a document without content, and kinds and versions that are not kustomize's (KZ-205, KZ-206).
-    pub(crate) fn validate(&self, directory: &crate::RelPath) -> Result<(), Error> {
+    pub(crate) fn validate(&self, directory: &crate::FsPath) -> Result<(), Error> {
         let blank =
             Self { kind: self.kind.clone(), api_version: self.api_version.clone(), ..Self::default() };
         if *self == blank {

@@ -1,6 +1,6 @@
 use rstest::rstest;
 
-use crate::{MemoryFs, Options, RelPath, build};
+use crate::{FsPath, MemoryFs, Options, build};
 
 const CONFIG_MAP: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n";
 
@@ -9,7 +9,7 @@ fn built(field: &str, plugin: &str) -> Result<String, String> {
     let files =
         [("kustomization.yaml", kustomization.as_str()), ("c.yaml", CONFIG_MAP), ("plugin.yaml", plugin)];
     let fs = MemoryFs::from_files(files).unwrap();
-    let output = build(&fs, &RelPath::root(), &Options::gitops()).map_err(|error| error.to_string())?;
+    let output = build(&fs, &FsPath::root(), &Options::gitops()).map_err(|error| error.to_string())?;
     Ok(output.to_yaml().unwrap())
 }
 

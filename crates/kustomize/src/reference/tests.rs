@@ -1,8 +1,8 @@
-use crate::{MemoryFs, Options, RelPath, build};
+use crate::{FsPath, MemoryFs, Options, build};
 
 fn built(files: &[(&str, &str)]) -> Result<String, String> {
     let fs = MemoryFs::from_files(files.iter().copied()).unwrap();
-    let output = build(&fs, &RelPath::root(), &Options::gitops()).map_err(|error| error.to_string())?;
+    let output = build(&fs, &FsPath::root(), &Options::gitops()).map_err(|error| error.to_string())?;
     Ok(output.to_yaml().unwrap())
 }
 

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::{Answer, GitUrl, Remote, RemoteError};
-use crate::fs::{FileKind, FileSystem, FsError, MemoryFs, RelPath};
+use crate::fs::{FileKind, FileSystem, FsError, FsPath, MemoryFs};
 
 /// Different references that one build may fetch, failed ones included. Each costs a request as a file and one as a
 /// repository, and a tree of bases that name each other by ever new URLs has no other end.
@@ -40,7 +40,7 @@ impl Fetched {
     }
 
     /// Returns true when a path is one of something fetched.
-    pub(crate) fn holds(path: &RelPath) -> bool {
+    pub(crate) fn holds(path: &FsPath) -> bool {
         path.as_str().split('/').next() == Some(FOLDER)
     }
 
@@ -50,13 +50,13 @@ impl Fetched {
     }
 
     /// The root of the repository that a URL names.
-    pub(crate) fn repository(&self, url: &GitUrl) -> Result<RelPath, RemoteError> {
+    pub(crate) fn repository(&self, url: &GitUrl) -> Result<FsPath, RemoteError> {
         let key = format!("{} {:?} {}", url.repository, url.reference, url.submodules);
         self.tree(&url.raw, key, |remote| Ok(remote.repository(url)?))
     }
 
     /// The file that a URL leads to, with at most `limit` bytes.
-    pub(crate) fn download(&self, url: &str, limit: u64) -> Result<RelPath, RemoteError> {
+    pub(crate) fn download(&self, url: &str, limit: u64) -> Result<FsPath, RemoteError> {
         if self.refused.borrow().contains(url) {
             return Err(RemoteError::IsRepository);
         }
@@ -68,7 +68,7 @@ impl Fetched {
                     return Err(RemoteError::TooManyBytes(MAX_DOWNLOADED_BYTES));
                 }
                 self.downloaded.set(downloaded);
-                Ok(Box::new(MemoryFs::of_file(RelPath::root().child(name), content)))
+                Ok(Box::new(MemoryFs::of_file(FsPath::root().child(name), content)))
             }
             Answer::Refusal { .. } if GitUrl::parse(url).is_ok() => {
                 self.refused.borrow_mut().insert(url.to_owned());
@@ -84,7 +84,7 @@ impl Fetched {
         reference: &str,
         key: String,
         fetch: impl FnOnce(&dyn Remote) -> Result<Box<dyn FileSystem>, RemoteError>,
-    ) -> Result<RelPath, RemoteError> {
+    ) -> Result<FsPath, RemoteError> {
         let remote = self.remote.as_ref().ok_or_else(|| RemoteError::Disabled(reference.to_owned()))?;
         let known = self.trees.borrow().iter().position(|tree| tree.key == key);
         if let Some(number) = known {
@@ -110,7 +110,7 @@ impl Fetched {
     }
 
     /// Returns the target of a path; [`FileSystem::resolve`].
-    pub(crate) fn resolve(&self, path: &RelPath) -> Result<(RelPath, FileKind), FsError> {
+    pub(crate) fn resolve(&self, path: &FsPath) -> Result<(FsPath, FileKind), FsError> {
         self.within(path, |files, root, below| {
             let (found, kind) = files.resolve(below)?;
             Ok((found.below(root), kind))
@@ -118,21 +118,21 @@ impl Fetched {
     }
 
     /// The bytes of a file; [`FileSystem::read`].
-    pub(crate) fn read(&self, path: &RelPath, limit: u64) -> Result<Vec<u8>, FsError> {
+    pub(crate) fn read(&self, path: &FsPath, limit: u64) -> Result<Vec<u8>, FsError> {
         self.within(path, |files, _, below| files.read(below, limit))
     }
 
     /// Does something at a path of a tree; errors name the path as it is outside of the tree.
     fn within<T>(
         &self,
-        path: &RelPath,
-        work: impl FnOnce(&dyn FileSystem, &RelPath, &RelPath) -> Result<T, FsError>,
+        path: &FsPath,
+        work: impl FnOnce(&dyn FileSystem, &FsPath, &FsPath) -> Result<T, FsError>,
     ) -> Result<T, FsError> {
         let trees = self.trees.borrow();
         for (number, tree) in trees.iter().enumerate() {
             let root = folder(number);
             if path.is_in_or_below(&root) {
-                let below = RelPath::new(path.as_str().get(root.as_str().len()..).unwrap_or_default())?;
+                let below = FsPath::new(path.as_str().get(root.as_str().len()..).unwrap_or_default())?;
                 return work(tree.files.as_ref(), &root, &below).map_err(|error| error.below(&root));
             }
         }
@@ -140,6 +140,6 @@ impl Fetched {
     }
 }
 
-fn folder(number: usize) -> RelPath {
-    RelPath::root().child(FOLDER).child(&(number + 1).to_string())
+fn folder(number: usize) -> FsPath {
+    FsPath::root().child(FOLDER).child(&(number + 1).to_string())
 }

@@ -5,7 +5,7 @@ mod query;
 use std::time::Duration;
 
 use super::after;
-use crate::fs::RelPath;
+use crate::fs::FsPath;
 
 /// Time for a step of a fetch where the URL does not say (KZ-313).
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(27);
@@ -70,7 +70,7 @@ impl GitUrl {
             return Err(GitUrlError::Repository);
         }
         let path = path.strip_prefix('/').unwrap_or(path);
-        RelPath::new(path).map_err(|_| GitUrlError::Exits(rest.to_owned()))?;
+        FsPath::new(path).map_err(|_| GitUrlError::Exits(rest.to_owned()))?;
         let query = query::Query::parse(query);
         Ok(Self {
             raw: text.to_owned(),

@@ -6,7 +6,7 @@
 
 use std::path::PathBuf;
 
-use weir_kustomize::{MemoryFs, Options, RelPath, build};
+use weir_kustomize::{FsPath, MemoryFs, Options, build};
 
 use crate::conformance::difference;
 
@@ -26,7 +26,7 @@ fn tree(files: &str) -> MemoryFs {
 fn a_tree_is_built_as_the_reference_builds_it(#[files("tests/it/acceptance/*.txt")] case: PathBuf) {
     let text = std::fs::read_to_string(case).unwrap();
     let (files, wanted) = text.split_once(OUTPUT).unwrap();
-    let output = build(&tree(files), &RelPath::root(), &Options::cli()).unwrap();
+    let output = build(&tree(files), &FsPath::root(), &Options::cli()).unwrap();
     let built = output.to_yaml().unwrap();
     assert!(built == wanted, "{}\n{built}", difference(wanted, &built));
 }

@@ -1,14 +1,14 @@
 //! The files that a build may read (§3), and the steps named in messages of failures.
 
 use rstest::rstest;
-use weir_kustomize::{LoadRestriction, MemoryFs, Options, RelPath, RootedFs, build};
+use weir_kustomize::{FsPath, LoadRestriction, MemoryFs, Options, RootedFs, build};
 
 use crate::config_map;
 
 fn build_error(files: &[(&str, &str)], directory: &str, restriction: LoadRestriction) -> String {
     let fs = MemoryFs::from_files(files.iter().copied()).unwrap();
     let options = Options { load_restriction: restriction, ..Options::gitops() };
-    match build(&fs, &RelPath::new(directory).unwrap(), &options) {
+    match build(&fs, &FsPath::new(directory).unwrap(), &options) {
         Ok(output) => panic!("built: {}", output.to_yaml().unwrap()),
         Err(error) => error.to_string(),
     }
@@ -54,7 +54,7 @@ fn without_restriction_files_of_the_whole_tree_may_be_read() {
     let map = config_map("c");
     let fs = MemoryFs::from_files([("app/kustomization.yaml", "resources: [../c.yaml]\n"), ("c.yaml", &map)])
         .unwrap();
-    let output = build(&fs, &RelPath::new("app").unwrap(), &Options::gitops()).unwrap();
+    let output = build(&fs, &FsPath::new("app").unwrap(), &Options::gitops()).unwrap();
     assert_eq!(output.to_yaml().unwrap(), map);
 }
 
@@ -128,7 +128,7 @@ fn symlinks_that_leave_the_root_lead_nowhere() {
     std::os::unix::fs::symlink("../secret.yaml", root.join("inside.yaml")).unwrap();
     std::fs::write(root.join("kustomization.yaml"), "resources: [inside.yaml]\n").unwrap();
     let fs = RootedFs::new(&root).unwrap();
-    let error = build(&fs, &RelPath::root(), &Options::gitops()).unwrap_err().to_string();
+    let error = build(&fs, &FsPath::root(), &Options::gitops()).unwrap_err().to_string();
     assert!(error.contains("fs-security-constraint"), "{error}");
 }
 
@@ -143,7 +143,7 @@ fn a_kustomization_file_that_leads_out_of_its_directory_is_none() {
     }
     std::os::unix::fs::symlink("../shared/k.yaml", root.path().join("app/kustomization.yaml")).unwrap();
     let fs = RootedFs::new(root.path()).unwrap();
-    let app = RelPath::new("app").unwrap();
+    let app = FsPath::new("app").unwrap();
     let error = build(&fs, &app, &Options::cli()).unwrap_err().to_string();
     assert!(error.contains("unable to find one of 'kustomization.yaml'"), "{error}");
     assert!(build(&fs, &app, &Options::gitops()).is_ok());

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use serde_json::Value;
-use weir_kustomize::{LoadRestriction, Options, RelPath, Reorder, RootedFs, build};
+use weir_kustomize::{FsPath, LoadRestriction, Options, Reorder, RootedFs, build};
 
 const ALLOWED: &str = include_str!("conformance-allowed.txt");
 const OTHER_MESSAGES: &str = include_str!("conformance-messages.txt");
@@ -78,7 +78,7 @@ impl Case {
 
     fn built(&self) -> Result<String, String> {
         let fs = RootedFs::new(&self.folder.join("in")).map_err(|error| error.to_string())?;
-        let root = RelPath::new(self.text("root")).map_err(|error| error.to_string())?;
+        let root = FsPath::new(self.text("root")).map_err(|error| error.to_string())?;
         let output = build(&fs, &root, &self.options()).map_err(|error| error.to_string())?;
         output.to_yaml().map_err(|error| error.to_string())
     }

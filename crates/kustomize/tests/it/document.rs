@@ -1,7 +1,7 @@
 //! Builds of a document that the caller has made or changed, and what is asked of the result.
 
 use weir_kustomize::{
-    Kustomization, MemoryFs, Options, Patch, RelPath, Reorder, Selector, UnknownFields, Warning, build,
+    FsPath, Kustomization, MemoryFs, Options, Patch, Reorder, Selector, UnknownFields, Warning, build,
     build_kustomization, validate_manifest,
 };
 
@@ -15,7 +15,7 @@ fn a_document_stands_in_for_the_file() {
         ("app/c.yaml", &map),
     ])
     .unwrap();
-    let directory = RelPath::new("app").unwrap();
+    let directory = FsPath::new("app").unwrap();
     let (path, mut document) = Kustomization::load(&fs, &directory, UnknownFields::Drop).unwrap().unwrap();
     assert_eq!(path.to_string(), "/app/kustomization.yaml");
     assert!(Kustomization::load(&fs, &directory, UnknownFields::Reject).is_err());
@@ -35,7 +35,7 @@ fn a_document_stands_in_for_the_file() {
 fn a_directory_without_file_builds_from_a_made_document() {
     let map = config_map("c");
     let fs = MemoryFs::from_files([("app/c.yaml", map.as_str())]).unwrap();
-    let directory = RelPath::new("app").unwrap();
+    let directory = FsPath::new("app").unwrap();
     assert!(Kustomization::load(&fs, &directory, UnknownFields::Drop).unwrap().is_none());
     let document = Kustomization { resources: vec!["./c.yaml".to_owned()], ..Kustomization::default() };
     let output = build_kustomization(&fs, &directory, document, &Options::gitops()).unwrap();
@@ -45,10 +45,10 @@ fn a_directory_without_file_builds_from_a_made_document() {
 #[test]
 fn an_empty_document_is_refused_and_one_without_effect_builds_to_nothing() {
     let fs = MemoryFs::new();
-    let empty = build_kustomization(&fs, &RelPath::root(), Kustomization::default(), &Options::gitops());
+    let empty = build_kustomization(&fs, &FsPath::root(), Kustomization::default(), &Options::gitops());
     assert_eq!(empty.unwrap_err().to_string(), "kustomization.yaml is empty");
     let placeholder = Kustomization { namespace: "_placeholder".to_owned(), ..Kustomization::default() };
-    let output = build_kustomization(&fs, &RelPath::root(), placeholder, &Options::gitops()).unwrap();
+    let output = build_kustomization(&fs, &FsPath::root(), placeholder, &Options::gitops()).unwrap();
     assert_eq!(output.to_yaml().unwrap(), "");
     assert!(built(&[("kustomization.yaml", "patches: []\n")], "").is_ok());
     assert!(built(&[("kustomization.yaml", "patches:\n")], "").is_err());
@@ -82,7 +82,7 @@ fn an_order_that_the_root_overrules_is_told() {
         (Reorder::None, true),
     ] {
         let options = Options { reorder, ..Options::cli() };
-        let warnings = build(&fs, &RelPath::root(), &options).unwrap().warnings;
+        let warnings = build(&fs, &FsPath::root(), &options).unwrap().warnings;
         assert_eq!(warnings.contains(&Warning::SortedTwice), is_told, "{reorder:?}");
     }
 }
@@ -90,7 +90,7 @@ fn an_order_that_the_root_overrules_is_told() {
 #[test]
 fn manifests_can_be_checked_without_building() {
     let check = |text: &str| {
-        validate_manifest(&RelPath::new("a.yaml").unwrap(), text.as_bytes().to_vec(), &Options::gitops())
+        validate_manifest(&FsPath::new("a.yaml").unwrap(), text.as_bytes().to_vec(), &Options::gitops())
     };
     assert_eq!(check(&format!("{}---\n{}", config_map("a"), config_map("b"))).unwrap(), 2);
     assert_eq!(check("# nothing\n").unwrap(), 0);
@@ -103,7 +103,7 @@ fn origins_name_the_file_that_a_document_stands_for() {
         let fs = MemoryFs::from_files(files.iter().copied()).unwrap();
         let text = "configMapGenerator: [{name: c, literals: [a=b]}]\nbuildMetadata: [originAnnotations]\n";
         let document = Kustomization::parse(text.as_bytes(), UnknownFields::Drop).unwrap();
-        let output = build_kustomization(&fs, &RelPath::new("app").unwrap(), document, &Options::gitops());
+        let output = build_kustomization(&fs, &FsPath::new("app").unwrap(), document, &Options::gitops());
         let text = output.unwrap().to_yaml().unwrap();
         text.lines().find_map(|line| line.trim().strip_prefix("configuredIn: ").map(str::to_owned)).unwrap()
     };

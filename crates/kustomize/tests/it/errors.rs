@@ -1,6 +1,6 @@
 //! The error texts that consumers search for (§15, KZ-1501), each as release v5.8.1 prints it for the same tree.
 
-use weir_kustomize::{MemoryFs, Options, RelPath, build};
+use weir_kustomize::{FsPath, MemoryFs, Options, build};
 
 /// Files that the kustomizations below refer to.
 const FILES: &[(&str, &str)] = &[
@@ -237,7 +237,7 @@ const FILES: &[(&str, &str)] = &[
 fn a_failure_has_the_text_of_the_reference(#[case] kustomization: &str, #[case] wanted: &str) {
     let mut fs = MemoryFs::from_files(FILES.iter().copied()).unwrap();
     fs.insert("kustomization.yaml", kustomization).unwrap();
-    let result = build(&fs, &RelPath::root(), &Options::cli()).and_then(|output| output.to_yaml());
+    let result = build(&fs, &FsPath::root(), &Options::cli()).and_then(|output| output.to_yaml());
     let error = result.unwrap_err().to_string();
     assert!(error.contains(wanted), "{error}");
 }
@@ -262,6 +262,6 @@ fn a_failure_has_the_text_of_the_reference(#[case] kustomization: &str, #[case] 
 )]
 fn a_missing_file_is_named_as_by_flux(#[case] kustomization: &str, #[case] wanted: &str) {
     let fs = MemoryFs::from_files([("kustomization.yaml", kustomization), ("folder/x.txt", "x")]).unwrap();
-    let error = build(&fs, &RelPath::root(), &Options::gitops()).err().unwrap().to_string();
+    let error = build(&fs, &FsPath::root(), &Options::gitops()).err().unwrap().to_string();
     assert_eq!(error, wanted);
 }

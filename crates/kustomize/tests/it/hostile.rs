@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use rstest::rstest;
-use weir_kustomize::{MemoryFs, Options, RelPath, build};
+use weir_kustomize::{FsPath, MemoryFs, Options, build};
 
 use crate::{built, config_map};
 
@@ -41,7 +41,7 @@ fn ends_fast(resource: Vec<u8>) -> Result<String, String> {
     fs.insert("kustomization.yaml", "resources: [r.yaml]\n").unwrap();
     fs.insert("r.yaml", resource).unwrap();
     let result =
-        in_time(|| build(&fs, &RelPath::root(), &Options::gitops()).and_then(|output| output.to_yaml()));
+        in_time(|| build(&fs, &FsPath::root(), &Options::gitops()).and_then(|output| output.to_yaml()));
     result.map_err(|error| error.to_string())
 }
 

@@ -1,10 +1,10 @@
 //! Cases in which this engine follows releases after v5.8.1 (§20, line 25), or Flux's builds differ from `kustomize build`.
 
-use weir_kustomize::{MemoryFs, Options, RelPath, build};
+use weir_kustomize::{FsPath, MemoryFs, Options, build};
 
 fn built_with(options: &Options, files: &[(&str, &str)]) -> String {
     let fs = MemoryFs::from_files(files.iter().copied()).unwrap();
-    build(&fs, &RelPath::root(), options).unwrap().to_yaml().unwrap()
+    build(&fs, &FsPath::root(), options).unwrap().to_yaml().unwrap()
 }
 
 fn built_from(kustomization: &str, resource: &str) -> String {

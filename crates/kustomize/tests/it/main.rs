@@ -22,12 +22,12 @@ mod replacements;
 mod stop;
 mod types;
 
-use weir_kustomize::{Error, MemoryFs, Options, Output, RelPath, build};
+use weir_kustomize::{Error, FsPath, MemoryFs, Options, Output, build};
 
 /// Builds `directory` of an in-memory tree with Flux's options.
 fn built(files: &[(&str, &str)], directory: &str) -> Result<Output, Error> {
     let fs = MemoryFs::from_files(files.iter().copied()).unwrap();
-    build(&fs, &RelPath::new(directory).unwrap(), &Options::gitops())
+    build(&fs, &FsPath::new(directory).unwrap(), &Options::gitops())
 }
 
 /// A ConfigMap of this name.

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use rstest::rstest;
-use weir_kustomize::{Options, RelPath, RootedFs, build};
+use weir_kustomize::{FsPath, Options, RootedFs, build};
 
 use crate::hostile::{bomb, gibibyte};
 
@@ -44,7 +44,7 @@ fn a_refusal_takes_little_memory(#[case] resource: Vec<u8>) {
 fn refuse_one_tree() {
     let Some(directory) = std::env::var_os(DIRECTORY) else { return };
     let fs = RootedFs::new(Path::new(&directory)).unwrap();
-    let error = build(&fs, &RelPath::root(), &Options::gitops()).unwrap_err().to_string();
+    let error = build(&fs, &FsPath::root(), &Options::gitops()).unwrap_err().to_string();
     assert!(error.len() < 2_000, "an error of {} bytes", error.len());
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();

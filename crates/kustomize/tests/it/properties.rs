@@ -1,7 +1,7 @@
 //! Laws that hold for every build.
 
 use proptest::prelude::*;
-use weir_kustomize::{MemoryFs, Options, RelPath, build};
+use weir_kustomize::{FsPath, MemoryFs, Options, build};
 
 use crate::{built, config_map};
 
@@ -63,7 +63,7 @@ proptest! {
         let mut fs = MemoryFs::new();
         fs.insert("kustomization.yaml", "resources: [all.yaml]\n").unwrap();
         fs.insert("all.yaml", first.clone()).unwrap();
-        let second = build(&fs, &RelPath::root(), &Options::gitops()).unwrap().to_yaml().unwrap();
+        let second = build(&fs, &FsPath::root(), &Options::gitops()).unwrap().to_yaml().unwrap();
         prop_assert_eq!(first, second);
     }
 
@@ -79,11 +79,11 @@ proptest! {
         let mut fs = MemoryFs::new();
         fs.insert("kustomization.yaml", "configMapGenerator:\n- {name: c, files: [value]}\n").unwrap();
         fs.insert("value", text.clone()).unwrap();
-        let made = build(&fs, &RelPath::root(), &Options::gitops()).unwrap();
+        let made = build(&fs, &FsPath::root(), &Options::gitops()).unwrap();
         let mut fs = MemoryFs::new();
         fs.insert("kustomization.yaml", "resources: [all.yaml]\n").unwrap();
         fs.insert("all.yaml", made.to_yaml().unwrap()).unwrap();
-        let read = build(&fs, &RelPath::root(), &Options::gitops()).unwrap();
+        let read = build(&fs, &FsPath::root(), &Options::gitops()).unwrap();
         prop_assert_eq!(&read.resources[0].to_json().unwrap()["data"]["value"], &serde_json::Value::from(text));
     }
     #[test]

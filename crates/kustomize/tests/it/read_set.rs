@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use parking_lot::Mutex;
-use weir_kustomize::{DirEntry, FileKind, FileSystem, FsError, MemoryFs, Options, RelPath, Seen, build};
+use weir_kustomize::{DirEntry, FileKind, FileSystem, FsError, FsPath, MemoryFs, Options, Seen, build};
 
 use crate::config_map;
 
@@ -22,7 +22,7 @@ fn tree() -> MemoryFs {
 #[test]
 fn it_holds_while_nothing_that_was_read_changes() {
     let mut fs = tree();
-    let read_set = build(&fs, &RelPath::new("app").unwrap(), &Options::gitops()).unwrap().read_set;
+    let read_set = build(&fs, &FsPath::new("app").unwrap(), &Options::gitops()).unwrap().read_set;
     let files: Vec<String> = read_set
         .iter()
         .filter(|(_, seen)| matches!(seen, Seen::File { .. }))
@@ -42,7 +42,7 @@ fn it_holds_while_nothing_that_was_read_changes() {
 #[test]
 fn it_breaks_when_something_appears_that_was_looked_for() {
     let mut fs = tree();
-    let read_set = build(&fs, &RelPath::new("app").unwrap(), &Options::gitops()).unwrap().read_set;
+    let read_set = build(&fs, &FsPath::new("app").unwrap(), &Options::gitops()).unwrap().read_set;
     fs.insert("app/Kustomization", "namePrefix: a\n").unwrap();
     assert!(!read_set.still_holds(&fs));
 }
@@ -54,16 +54,16 @@ struct Counting {
 }
 
 impl FileSystem for Counting {
-    fn read(&self, path: &RelPath, limit: u64) -> Result<Vec<u8>, FsError> {
+    fn read(&self, path: &FsPath, limit: u64) -> Result<Vec<u8>, FsError> {
         *self.reads.lock().entry(path.to_string()).or_default() += 1;
         self.files.read(path, limit)
     }
 
-    fn resolve(&self, path: &RelPath) -> Result<(RelPath, FileKind), FsError> {
+    fn resolve(&self, path: &FsPath) -> Result<(FsPath, FileKind), FsError> {
         self.files.resolve(path)
     }
 
-    fn list(&self, path: &RelPath) -> Result<Vec<DirEntry>, FsError> {
+    fn list(&self, path: &FsPath) -> Result<Vec<DirEntry>, FsError> {
         self.files.list(path)
     }
 }
@@ -83,7 +83,7 @@ fn a_base_of_several_overlays_is_read_once() {
         ("base/data.txt", "x"),
     ]);
     let fs = Counting { files: files.unwrap(), reads: Mutex::default() };
-    let output = build(&fs, &RelPath::root(), &Options::gitops()).unwrap();
+    let output = build(&fs, &FsPath::root(), &Options::gitops()).unwrap();
     assert_eq!(output.resources.len(), 4);
     let reads = fs.reads.into_inner();
     assert_eq!(reads.len(), 7);

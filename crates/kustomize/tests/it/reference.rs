@@ -1,12 +1,12 @@
 //! Rules of the reference, found where random trees were built by both: each test is one rule, in the smallest tree
 //! that shows it.
 
-use weir_kustomize::{MemoryFs, Options, RelPath, build};
+use weir_kustomize::{FsPath, MemoryFs, Options, build};
 
 /// Builds the root of a tree as `kustomize build` does.
 pub(crate) fn built(files: &[(&str, &str)]) -> Result<String, String> {
     let fs = MemoryFs::from_files(files.iter().copied()).unwrap();
-    let output = build(&fs, &RelPath::root(), &Options::cli()).map_err(|error| error.to_string())?;
+    let output = build(&fs, &FsPath::root(), &Options::cli()).map_err(|error| error.to_string())?;
     output.to_yaml().map_err(|error| error.to_string())
 }
 
@@ -569,7 +569,7 @@ fn a_patch_that_is_no_text_is_refused() {
     ])
     .unwrap();
     fs.insert("p.yaml", [map("data: {k: \"").as_bytes(), b"\xff\"}\n"].concat()).unwrap();
-    let error = build(&fs, &RelPath::root(), &Options::cli()).unwrap_err().to_string();
+    let error = build(&fs, &FsPath::root(), &Options::cli()).unwrap_err().to_string();
     assert!(error.contains("unable to parse SM or JSON patch from [path: \"p.yaml\"]"), "{error}");
 }
 

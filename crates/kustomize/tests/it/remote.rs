@@ -7,7 +7,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use rstest::rstest;
 use weir_kustomize::{
-    Answer, FetchError, FileSystem, GitUrl, LoadRestriction, MemoryFs, Options, Output, RelPath, Remote,
+    Answer, FetchError, FileSystem, FsPath, GitUrl, LoadRestriction, MemoryFs, Options, Output, Remote,
     Warning, build,
 };
 
@@ -65,7 +65,7 @@ impl Fake {
         let remote: Arc<dyn Remote> = fake.clone();
         let options =
             Options { load_restriction: LoadRestriction::None, remote: Some(remote), ..Options::gitops() };
-        let output = build(&fs, &RelPath::new("app").unwrap(), &options).map_err(|error| error.to_string());
+        let output = build(&fs, &FsPath::new("app").unwrap(), &options).map_err(|error| error.to_string());
         let asked = fake.asked.lock().clone();
         (output, asked)
     }
@@ -309,7 +309,7 @@ fn without_a_remote_every_reference_is_refused_by_name(#[case] kustomization: &s
     let local = config_map("local");
     let fs =
         MemoryFs::from_files([("app/kustomization.yaml", kustomization), ("local/cm.yaml", &local)]).unwrap();
-    let error = build(&fs, &RelPath::new("app").unwrap(), &Options::gitops()).unwrap_err().to_string();
+    let error = build(&fs, &FsPath::new("app").unwrap(), &Options::gitops()).unwrap_err().to_string();
     let wanted = format!("remote resource '{reference}' is not allowed: remote bases are disabled");
     assert!(error.contains(&wanted), "{error}");
 }

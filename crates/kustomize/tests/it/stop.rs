@@ -1,7 +1,7 @@
 //! Builds that are given up end at their next step.
 
 use parking_lot::Mutex;
-use weir_kustomize::{DirEntry, FileKind, FileSystem, FsError, MemoryFs, Options, RelPath, Stop, build};
+use weir_kustomize::{DirEntry, FileKind, FileSystem, FsError, FsPath, MemoryFs, Options, Stop, build};
 
 use crate::config_map;
 
@@ -14,7 +14,7 @@ struct Giving<'s> {
 }
 
 impl FileSystem for Giving<'_> {
-    fn read(&self, path: &RelPath, limit: u64) -> Result<Vec<u8>, FsError> {
+    fn read(&self, path: &FsPath, limit: u64) -> Result<Vec<u8>, FsError> {
         if path.as_str() == self.up_at {
             self.stop.request();
         }
@@ -22,11 +22,11 @@ impl FileSystem for Giving<'_> {
         self.files.read(path, limit)
     }
 
-    fn resolve(&self, path: &RelPath) -> Result<(RelPath, FileKind), FsError> {
+    fn resolve(&self, path: &FsPath) -> Result<(FsPath, FileKind), FsError> {
         self.files.resolve(path)
     }
 
-    fn list(&self, path: &RelPath) -> Result<Vec<DirEntry>, FsError> {
+    fn list(&self, path: &FsPath) -> Result<Vec<DirEntry>, FsError> {
         self.files.list(path)
     }
 }
@@ -44,7 +44,7 @@ fn given_up_at(up_at: &str, kustomization: &str) -> (String, String) {
     let files = MemoryFs::from_files(files).unwrap();
     let fs = Giving { files, up_at, stop: &stop, read: Mutex::default() };
     let options = Options { stop: stop.clone(), ..Options::gitops() };
-    let error = build(&fs, &RelPath::root(), &options).unwrap_err().to_string();
+    let error = build(&fs, &FsPath::root(), &options).unwrap_err().to_string();
     (error, fs.read.into_inner().pop().unwrap())
 }
 

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
-use weir_kustomize::{LoadRestriction, MemoryFs, Options, RelPath, build};
+use weir_kustomize::{FsPath, LoadRestriction, MemoryFs, Options, build};
 use weir_remote_bases::{Fetcher, RemoteBases};
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -33,7 +33,7 @@ async fn built_with(fetcher: Fetcher, kustomization: &str) -> Result<String, Str
         ..Options::gitops()
     };
     options.limits.bytes = 1 << 20;
-    let build = move || build(&fs, &RelPath::root(), &options).and_then(|output| output.to_yaml());
+    let build = move || build(&fs, &FsPath::root(), &options).and_then(|output| output.to_yaml());
     tokio::task::spawn_blocking(build).await.unwrap().map_err(|error| error.to_string())
 }
 

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
-use weir_kustomize::{MemoryFs, Options, RelPath, build};
+use weir_kustomize::{FsPath, MemoryFs, Options, build};
 use weir_testkit::{FaultProxy, eventually};
 
 use crate::{PATIENCE, bases, built_with, resource};
@@ -83,7 +83,7 @@ async fn without_a_remote_nobody_is_asked() {
         format!("secretGenerator: [{{name: g, envs: ['{url}/env']}}]\n"),
     ] {
         let fs = MemoryFs::from_files([("kustomization.yaml", kustomization.as_str())]).unwrap();
-        let error = build(&fs, &RelPath::root(), &Options::gitops()).unwrap_err().to_string();
+        let error = build(&fs, &FsPath::root(), &Options::gitops()).unwrap_err().to_string();
         assert!(error.contains("is not allowed: remote bases are disabled"), "{error}");
     }
     // Whoever had connected would have been seen by now: this one is.

@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use weir_api::kustomize as spec;
 use weir_api::kustomize::KustomizationSpec;
 use weir_ignore::Matcher;
-use weir_kustomize::{FileSystem, Image, Kustomization, Patch, RelPath, Selector, UnknownFields};
+use weir_kustomize::{FileSystem, FsPath, Image, Kustomization, Patch, Selector, UnknownFields};
 
 use super::generate;
 
@@ -52,7 +52,7 @@ fn parsed_by_flux(error: &weir_kustomize::Error) -> String {
 /// The document that is built in a directory.
 pub(super) fn merged(
     files: &dyn FileSystem,
-    directory: &RelPath,
+    directory: &FsPath,
     spec: &KustomizationSpec,
     ignored: &Matcher,
 ) -> Result<Kustomization, Error> {
@@ -95,7 +95,7 @@ pub(super) fn merged(
 /// generated one names, and of the components that are there.
 pub(super) fn fingerprint(
     files: &dyn FileSystem,
-    directory: &RelPath,
+    directory: &FsPath,
     spec: &KustomizationSpec,
 ) -> Result<u64, Error> {
     let mut hasher = DefaultHasher::new();

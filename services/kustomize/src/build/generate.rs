@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use weir_kustomize::{
-    DirEntry, FileKind, FileSystem, FsError, Kustomization, Options, RelPath, validate_manifest,
+    DirEntry, FileKind, FileSystem, FsError, FsPath, Kustomization, Options, validate_manifest,
 };
 
 /// Bytes of one manifest; the API server takes 3 MiB.
@@ -22,7 +22,7 @@ pub enum Error {
     #[error("failed to decode Kubernetes YAML from {path}: {}", without_file(.source))]
     Manifest {
         /// The file.
-        path: RelPath,
+        path: FsPath,
         /// Cause.
         source: Box<weir_kustomize::Error>,
     },
@@ -33,7 +33,7 @@ pub enum Error {
     #[error("more than {MAX_ENTRIES} files below '{path}'")]
     TooMany {
         /// The directory.
-        path: RelPath,
+        path: FsPath,
     },
 }
 
@@ -48,13 +48,13 @@ fn without_file(error: &weir_kustomize::Error) -> String {
 /// A file or folder that the generated file names.
 pub(super) enum Member {
     /// A folder with a kustomization file of its own.
-    Folder(RelPath),
+    Folder(FsPath),
     /// A YAML file.
-    File(RelPath),
+    File(FsPath),
 }
 
 impl Member {
-    pub(super) fn path(&self) -> &RelPath {
+    pub(super) fn path(&self) -> &FsPath {
         match self {
             Self::Folder(path) | Self::File(path) => path,
         }
@@ -73,7 +73,7 @@ impl Member {
 /// among them that are kept.
 pub(super) fn generate(
     files: &dyn FileSystem,
-    directory: &RelPath,
+    directory: &FsPath,
     is_kept: impl Fn(&str) -> bool,
 ) -> Result<Kustomization, Error> {
     let mut members = members(files, directory)?;
@@ -91,9 +91,9 @@ pub(super) fn generate(
 }
 
 /// Returns the entries of the generated file.
-pub(super) fn members(files: &dyn FileSystem, directory: &RelPath) -> Result<Vec<Member>, Error> {
+pub(super) fn members(files: &dyn FileSystem, directory: &FsPath) -> Result<Vec<Member>, Error> {
     let mut members = Vec::new();
-    let mut left: VecDeque<(RelPath, DirEntry)> = entries(files, directory)?.into();
+    let mut left: VecDeque<(FsPath, DirEntry)> = entries(files, directory)?.into();
     let mut seen = 0;
     while let Some((path, entry)) = left.pop_front() {
         seen += 1;
@@ -114,7 +114,7 @@ pub(super) fn members(files: &dyn FileSystem, directory: &RelPath) -> Result<Vec
     Ok(members)
 }
 
-fn entries(files: &dyn FileSystem, directory: &RelPath) -> Result<Vec<(RelPath, DirEntry)>, FsError> {
+fn entries(files: &dyn FileSystem, directory: &FsPath) -> Result<Vec<(FsPath, DirEntry)>, FsError> {
     let entries = files.list(directory)?.into_iter();
     entries.map(|entry| Ok((directory.join(&entry.name)?, entry))).collect()
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use weir_kustomize::{DirEntry, FileKind, FileSystem, FsError, Kustomization, RelPath, UnknownFields};
+use weir_kustomize::{DirEntry, FileKind, FileSystem, FsError, FsPath, Kustomization, UnknownFields};
 use weir_sops::Format;
 use zeroize::Zeroizing;
 
@@ -13,7 +13,7 @@ use super::{Decryption, Error, MAX_BYTES, format_of};
 const MAX_DIRECTORIES: usize = 10_000;
 
 /// Plaintext by path.
-type Plain = BTreeMap<RelPath, Zeroizing<Vec<u8>>>;
+type Plain = BTreeMap<FsPath, Zeroizing<Vec<u8>>>;
 
 /// Files of which some are decrypted.
 pub(crate) struct Decrypted<'f> {
@@ -25,7 +25,7 @@ pub(crate) struct Decrypted<'f> {
 /// name give to `secretGenerator` and to `patches`.
 pub(crate) fn decrypt_files<'f>(
     files: &'f dyn FileSystem,
-    directory: &RelPath,
+    directory: &FsPath,
     document: &Kustomization,
     decryption: &Decryption,
 ) -> Result<Decrypted<'f>, Error> {
@@ -70,7 +70,7 @@ pub(crate) fn decrypt_files<'f>(
 /// Decrypts a file if it looks encrypted. One that is missing is reported by the build.
 fn decrypt_file(
     files: &dyn FileSystem,
-    directory: &RelPath,
+    directory: &FsPath,
     path: &str,
     format: Format,
     decryption: &Decryption,
@@ -99,7 +99,7 @@ fn decrypt_file(
 }
 
 impl FileSystem for Decrypted<'_> {
-    fn read(&self, path: &RelPath, limit: u64) -> Result<Vec<u8>, FsError> {
+    fn read(&self, path: &FsPath, limit: u64) -> Result<Vec<u8>, FsError> {
         let resolved = self.files.resolve(path).map(|(path, _)| path);
         match resolved.as_ref().ok().and_then(|path| self.plain.get(path)) {
             Some(text) if text.len() as u64 > limit => Err(FsError::TooLarge { path: path.clone(), limit }),
@@ -108,11 +108,11 @@ impl FileSystem for Decrypted<'_> {
         }
     }
 
-    fn resolve(&self, path: &RelPath) -> Result<(RelPath, FileKind), FsError> {
+    fn resolve(&self, path: &FsPath) -> Result<(FsPath, FileKind), FsError> {
         self.files.resolve(path)
     }
 
-    fn list(&self, path: &RelPath) -> Result<Vec<DirEntry>, FsError> {
+    fn list(&self, path: &FsPath) -> Result<Vec<DirEntry>, FsError> {
         self.files.list(path)
     }
 }

@@ -1,7 +1,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
-use weir_kustomize::{FileSystem, Kustomization, MemoryFs, RelPath, UnknownFields};
+use weir_kustomize::{FileSystem, FsPath, Kustomization, MemoryFs, UnknownFields};
 use weir_sops::Keyring;
 
 use super::*;
@@ -17,7 +17,7 @@ fn decryption() -> Decryption {
     Decryption::new(Box::new(ring), 1)
 }
 
-fn document(files: &MemoryFs, directory: &RelPath) -> Kustomization {
+fn document(files: &MemoryFs, directory: &FsPath) -> Kustomization {
     Kustomization::load(files, directory, UnknownFields::Drop).unwrap().unwrap().1
 }
 
@@ -92,7 +92,7 @@ fn files_of_generators_and_patches() {
         ("app/cm.yaml", data("cases/age.yaml")),
     ];
     let files = MemoryFs::from_files(content.iter().map(|(path, text)| (*path, text.as_str()))).unwrap();
-    let path = |text: &str| RelPath::new(text).unwrap();
+    let path = |text: &str| FsPath::new(text).unwrap();
     let decrypted =
         decrypt_files(&files, &path("app"), &document(&files, &path("app")), &decryption()).unwrap();
     let read = |text: &str| String::from_utf8(decrypted.read(&path(text), 1 << 20).unwrap()).unwrap();
@@ -109,7 +109,7 @@ fn a_large_file_is_refused() {
     let list = "secretGenerator:\n- name: s\n  files: [large.yaml]\n".to_owned();
     let files =
         MemoryFs::from_files([("kustomization.yaml", list.as_str()), ("large.yaml", file.as_str())]).unwrap();
-    let root = RelPath::root();
+    let root = FsPath::root();
     let error =
         decrypt_files(&files, &root, &document(&files, &root), &decryption()).err().unwrap().to_string();
     assert!(

@@ -8,7 +8,7 @@ use serde_json::Value;
 use weir_api::Kustomization;
 use weir_artifact::{DirectoryTree, ignore_rules};
 use weir_ignore::Matcher;
-use weir_kustomize::{FileSystem, RelPath, Remote, RootedFs, Stop};
+use weir_kustomize::{FileSystem, FsPath, Remote, RootedFs, Stop};
 use weir_kustomize_controller::build::{self, Input};
 use weir_kustomize_controller::variables::{self, Variables};
 use weir_ssa::MetadataField;
@@ -23,7 +23,7 @@ pub(crate) struct Place<F> {
     /// The files.
     pub(crate) files: F,
     /// The directory to build.
-    pub(crate) directory: RelPath,
+    pub(crate) directory: FsPath,
     /// Files that the directory's kustomization file is not to name.
     pub(crate) ignored: Matcher,
 }
@@ -34,7 +34,7 @@ impl Place<RootedFs> {
         let refused = |error: &dyn std::error::Error| Error::Build(error.to_string());
         let ignored = matcher(directory, patterns)
             .map_err(|cause| Error::File { path: directory.display().to_string(), cause })?;
-        let directory = RelPath::new(&directory.to_string_lossy()).map_err(|error| refused(&error))?;
+        let directory = FsPath::new(&directory.to_string_lossy()).map_err(|error| refused(&error))?;
         // The whole disk, because bases may lie beside the directory.
         let files = RootedFs::new(Path::new("/")).map_err(|error| refused(&error))?;
         Ok(Self { files, directory, ignored })

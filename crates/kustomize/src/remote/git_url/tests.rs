@@ -100,7 +100,7 @@ proptest::proptest! {
     fn any_text_is_read(text in "(git::)?(https?://|ssh://|file://|[a-z]@|github.com[/:])?([a-z.:@%é]{0,4}|/|//|_git/|\\.git|\\.\\./|\\?|ref=|&|;|timeout=9){0,12}") {
         if let Ok(url) = GitUrl::parse(&text) {
             proptest::prop_assert!(!url.repository.is_empty() && !url.timeout.is_zero());
-            proptest::prop_assert!(crate::RelPath::new(&url.path).is_ok(), "{:?}", url);
+            proptest::prop_assert!(crate::FsPath::new(&url.path).is_ok(), "{:?}", url);
         }
     }
 }
