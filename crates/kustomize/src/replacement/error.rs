@@ -50,7 +50,7 @@ pub enum ReplacementError {
     #[error("target must specify resources to select")]
     NoSelect,
     /// A field that a target does not have (KZ-1108).
-    #[error("unable to find{} field \"{path}\" in replacement target{}", if *.is_creating { " or create" } else { "" }, because(.cause))]
+    #[error("unable to find{} field {path:?} in replacement target{}", if *.is_creating { " or create" } else { "" }, because(.cause))]
     NoTargetField {
         /// The field.
         path: String,

@@ -172,6 +172,10 @@ const FILES: &[(&str, &str)] = &[
     "resources: [map.yaml]\nreplacements: [{source: {kind: ConfigMap}, targets: [{select: {kind: ConfigMap}, fieldPaths: [data.x]}]}]\n",
     "unable to find field \"data.x\" in replacement target"
 )]
+#[case::a_target_whose_path_has_an_escape(
+    "resources: [map.yaml]\nreplacements: [{source: {kind: ConfigMap}, targets: [{select: {kind: ConfigMap}, fieldPaths: ['data.a\\.b']}]}]\n",
+    "unable to find field \"data.a\\\\.b\" in replacement target"
+)]
 #[case::text_in_a_number(
     "resources: [typed.yaml]\nreplacements: [{source: {kind: ConfigMap}, targets: [{select: {kind: ConfigMap}, fieldPaths: [data.k]}]}]\n",
     "yaml: cannot decode !!str `a` as a !!int"
