@@ -63,7 +63,7 @@ pub(crate) struct Means {
 }
 
 /// The outcome of a build, and the memory that it takes until it is dropped.
-pub(crate) struct Held<T> {
+pub(crate) struct Budgeted<T> {
     pub(crate) made: T,
     pub(crate) share: Share,
 }
@@ -85,7 +85,7 @@ impl Builds {
         time: Duration,
         cancel: CancellationToken,
         build: impl Fn(Means) -> T + Send + Sync + 'static,
-    ) -> Result<Held<T>, Error> {
+    ) -> Result<Budgeted<T>, Error> {
         let (files, build) = (Arc::new(files), Arc::new(build));
         let giving_up = GiveUp::default();
         let usual = files.size().saturating_mul(USUAL_READS).min(USUAL_BYTES);
@@ -96,11 +96,11 @@ impl Builds {
             let files = Metered::sharing(Arc::clone(&files), share.clone(), stop.clone());
             let (once, meter) = (Arc::clone(&build), files.clone());
             let once = move |remote, turn| once(Means { files, remote, turn, stop });
-            let held = self.once(share, time, cancel.clone(), once).await?;
+            let built = self.once(share, time, cancel.clone(), once).await?;
             match meter.lacking() {
                 None => {
-                    held.share.shrink_to(meter.used());
-                    return Ok(held);
+                    built.share.shrink_to(meter.used());
+                    return Ok(built);
                 }
                 Some(lacking) if lacking > self.budget.bytes() => {
                     return Err(Error::TooLarge { limit: self.budget.bytes() });
@@ -116,7 +116,7 @@ impl Builds {
         time: Duration,
         cancel: CancellationToken,
         build: impl FnOnce(Option<Arc<dyn Remote>>, Arc<dyn Lend>) -> T + Send + 'static,
-    ) -> Result<Held<T>, Error> {
+    ) -> Result<Budgeted<T>, Error> {
         let permit = Arc::clone(&self.turns).acquire_owned().await.map_err(|_| Error::Stopped)?;
         let turn = Turn {
             turns: Arc::clone(&self.turns),
@@ -131,7 +131,7 @@ impl Builds {
         let building = tokio::task::spawn_blocking(move || {
             let made = build(remote, Arc::clone(&turn) as Arc<dyn Lend>);
             drop(turn);
-            Held { made, share }
+            Budgeted { made, share }
         });
         building.await.map_err(|error| {
             tracing::error!(%error, "build panicked");
@@ -197,7 +197,7 @@ mod tests {
     use std::time::Instant;
 
     use tokio::sync::oneshot;
-    use weir_kustomize::FsPath;
+    use weir_kustomize::RelPath;
 
     use super::*;
     use crate::files::tests::{files, unpacked};
@@ -247,7 +247,7 @@ mod tests {
 
     /// Reads it so many times; false if it may not.
     fn reads(files: &Metered, times: usize) -> bool {
-        let name = FsPath::new("a").unwrap();
+        let name = RelPath::new("a").unwrap();
         (0..times).all(|_| files.read(&name, 1000).is_ok())
     }
 
@@ -270,8 +270,8 @@ mod tests {
             go_on.send(()).unwrap();
             share.unwrap().unwrap().bytes()
         };
-        let (held, other) = tokio::join!(building, other);
-        assert_eq!((held.unwrap().share.bytes(), other), (20 << 10, 40 << 10));
+        let (built, other) = tokio::join!(building, other);
+        assert_eq!((built.unwrap().share.bytes(), other), (20 << 10, 40 << 10));
         assert!(begun.recv().await.is_none(), "one pass is enough");
     }
 
@@ -287,11 +287,11 @@ mod tests {
             drop(other);
             [first, passes.recv().await, passes.recv().await]
         };
-        let (held, passes) = tokio::join!(building, giving_back);
+        let (built, passes) = tokio::join!(building, giving_back);
         assert_eq!(passes, [Some(false), Some(true), None]);
-        let held = held.unwrap();
-        assert_eq!(held.share.bytes(), 8 << 10);
-        drop(held);
+        let built = built.unwrap();
+        assert_eq!(built.share.bytes(), 8 << 10);
+        drop(built);
         let endless = |Means { files, .. }: Means| reads(&files, 100);
         let failed = builds.run(thousand(), LIMIT, CancellationToken::new(), endless).await;
         assert!(matches!(failed, Err(Error::TooLarge { limit: 16384 })));

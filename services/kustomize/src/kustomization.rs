@@ -126,7 +126,7 @@ impl Reconciler for KustomizationReconciler {
         let source = self.look(&run.object).await;
         let observed = self.observe(&run.object, source, &run.causes).await;
         let plan = decide::decide(&observed, &self.settings);
-        self.memory.decided(&run.key, plan.is_held());
+        self.memory.decided(&run.key, plan.awaits_dependencies());
         let done = self.act(&run, &observed, plan).await;
         self.remember(&run, &observed, &done);
         let now = report::Moment { time: run.now, instant: Instant::now() };

@@ -23,7 +23,7 @@ use super::observe::Observed;
 use super::prune_limit::{self, Asked};
 use super::{KustomizationReconciler, change_log, circle, health, rivals};
 use crate::build::Built;
-use crate::builds::Held;
+use crate::builds::Budgeted;
 use crate::cluster::FIELD_MANAGER;
 use crate::ignore;
 
@@ -38,9 +38,9 @@ impl KustomizationReconciler {
     pub(super) async fn act(&self, run: &Run<Kustomization>, observed: &Observed, plan: Plan) -> Done {
         match plan {
             Plan::Refuse(failure) => Done::Refused(failure),
-            Plan::Hold { artifact, failure } => {
+            Plan::AwaitDependencies { artifact, failure } => {
                 let failure = self.naming_circle(&run.key, failure);
-                Done::Held(Attempt::new(run, &artifact, Extent::Changed), failure)
+                Done::Blocked(Attempt::new(run, &artifact, Extent::Changed), failure)
             }
             Plan::Leave => Done::Left,
             Plan::Postpone(pause) => Done::Postponed(pause),
@@ -103,10 +103,10 @@ impl KustomizationReconciler {
         extent: Extent,
         attempt: &mut Attempt,
     ) -> Result<Done, Failure> {
-        // The share of memory is held until the manifests are gone.
+        // The share of memory is kept until the manifests are gone.
         let making = run.cancel.run_until_cancelled(self.make(run, observed, artifact, extent, attempt));
         let Some(made) = making.await else { return Ok(Done::Superseded) };
-        let Held { made, share } = made?;
+        let Budgeted { made, share } = made?;
         let built = match made {
             Made::Built(built) => built,
             Made::Same(applied) => {
@@ -158,7 +158,7 @@ impl KustomizationReconciler {
         artifact: &Artifact,
         extent: Extent,
         attempt: &mut Attempt,
-    ) -> Result<Held<Made>, Failure> {
+    ) -> Result<Budgeted<Made>, Failure> {
         attempt.enter(run, "Fetching manifests");
         let (files, place) = self.fetch(observed, artifact).await?;
         attempt.is_attempted = true;
@@ -297,7 +297,7 @@ impl KustomizationReconciler {
             // Objects applied but not yet written to the status must be known to the next run.
             Done::Superseded
             | Done::Refused(_)
-            | Done::Held(..)
+            | Done::Blocked(..)
             | Done::Left
             | Done::Postponed(_)
             | Done::Uncorrected(_) => observed.unit.waiting.clone(),

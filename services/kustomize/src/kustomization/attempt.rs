@@ -58,7 +58,7 @@ pub(crate) enum Done {
     /// Nothing was tried.
     Refused(Failure),
     /// Nothing was tried with this artifact: the dependencies stand against it.
-    Held(Attempt, Failure),
+    Blocked(Attempt, Failure),
     /// There was nothing to do.
     Left,
     /// It is too early; to be tried again after this long.
@@ -87,7 +87,7 @@ impl Done {
             }
             Self::Waiting { waiting, .. } => waiting.attempt.recorded.as_ref(),
             Self::Refused(_)
-            | Self::Held(..)
+            | Self::Blocked(..)
             | Self::Left
             | Self::Postponed(_)
             | Self::Uncorrected(_)

@@ -9,7 +9,7 @@ use weir_runtime::{Cause, condition};
 use super::expression::Verdict;
 use super::extent::Extent;
 use super::failure::Failure;
-use super::memory::{Inputs, Waiting};
+use super::memory::{Applied, Waiting};
 use super::observe::{Dependency, Observed};
 use super::{Overtaken, Settings};
 use crate::cluster::TargetError;
@@ -23,7 +23,7 @@ pub(crate) enum Plan {
     /// Nothing, and say why.
     Refuse(Failure),
     /// Nothing with this artifact, as the dependencies stand; say why.
-    Hold { artifact: Arc<Artifact>, failure: Failure },
+    AwaitDependencies { artifact: Arc<Artifact>, failure: Failure },
     /// Nothing: what woke the run has already gone, or the Kustomization is suspended.
     Leave,
     /// Nothing yet: another run asks the remote cluster, or it does not answer for a moment. It is no news of this Kustomization, so
@@ -41,12 +41,34 @@ pub(crate) enum Plan {
 
 impl Plan {
     /// Returns true when dependencies stand against a run.
-    pub(crate) fn is_held(&self) -> bool {
-        matches!(self, Self::Hold { .. })
+    pub(crate) fn awaits_dependencies(&self) -> bool {
+        matches!(self, Self::AwaitDependencies { .. })
     }
 }
 
-/// KS-REC-20..26, and the short ways of DESIGN §5.
+/// All that a rule looks at: there is an artifact to apply.
+struct Case<'a> {
+    observed: &'a Observed,
+    settings: &'a Settings,
+    artifact: Arc<Artifact>,
+}
+
+/// Returns a plan where the rule has one.
+type Rule = fn(&Case<'_>) -> Option<Plan>;
+
+/// The first that has a plan decides (KS-REC-20..26, and the short ways of DESIGN §5).
+const RULES: [Rule; 8] = [
+    outlast_outage,
+    go_on_with_check,
+    await_dependencies,
+    await_cluster,
+    give_way,
+    answer_watches,
+    compare_everything,
+    confirm,
+];
+
+/// Decides what a run does.
 pub(crate) fn decide(observed: &Observed, settings: &Settings) -> Plan {
     if observed.kustomization.spec.suspend {
         return suspended(observed, settings);
@@ -54,58 +76,98 @@ pub(crate) fn decide(observed: &Observed, settings: &Settings) -> Plan {
     if let Err(message) = &observed.health_checks {
         return Plan::Refuse(Failure::expression(message));
     }
-    let artifact = match artifact(observed, settings) {
-        Ok(artifact) => artifact,
+    let case = match artifact(observed, settings) {
+        Ok(artifact) => Case { observed, settings, artifact },
         Err(failure) => return Plan::Refuse(failure),
     };
-    if let Some(waiting) = undisturbed(observed) {
-        return match &observed.target {
-            Ok(_) => Plan::CheckHealth(Arc::clone(waiting)),
-            Err(TargetError::Asking(pause)) => Plan::Postpone(*pause),
-            Err(TargetError::Failed(_)) => Plan::Postpone(OUTAGE),
-        };
+    let ruled = RULES.iter().find_map(|rule| rule(&case));
+    ruled.unwrap_or_else(|| case.apply(Extent::Changed))
+}
+
+impl Case<'_> {
+    fn apply(&self, extent: Extent) -> Plan {
+        Plan::Apply { artifact: Arc::clone(&self.artifact), extent }
     }
-    let checked = checked(observed, settings);
-    // Dependencies count when a run begins, not any more while it waits for health.
-    if checked.is_none()
-        && let Err(failure) = dependencies(observed, &artifact, settings)
-    {
-        return Plan::Hold { artifact, failure };
+
+    /// The last apply, if it was of what there is to apply now.
+    fn applied(&self) -> Option<&Applied> {
+        let applied = self.observed.unit.applied.as_ref()?;
+        (self.observed.inputs.as_ref() == Some(&applied.inputs)).then_some(applied)
     }
-    if let Err(TargetError::Asking(pause)) = observed.target {
-        return Plan::Postpone(pause);
+
+    fn is_caused_only_by(&self, causes: &[Cause]) -> bool {
+        self.observed.causes.iter().all(|cause| causes.contains(cause))
     }
-    if let Some(waiting) = checked {
-        return Plan::CheckHealth(waiting);
+}
+
+/// Lets a health check outlive a short outage of what the Kustomization refers to (KS-HC-12).
+fn outlast_outage(case: &Case<'_>) -> Option<Plan> {
+    let waiting = undisturbed(case.observed)?;
+    Some(match &case.observed.target {
+        Ok(_) => Plan::CheckHealth(Arc::clone(waiting)),
+        Err(TargetError::Asking(pause)) => Plan::Postpone(*pause),
+        Err(TargetError::Failed(_)) => Plan::Postpone(OUTAGE),
+    })
+}
+
+/// Goes on with a health check, as long as nothing newer came. Dependencies count when a run begins, not any more while it waits for
+/// health.
+fn go_on_with_check(case: &Case<'_>) -> Option<Plan> {
+    let waiting = checked(case.observed, case.settings)?;
+    Some(await_cluster(case).unwrap_or(Plan::CheckHealth(waiting)))
+}
+
+/// Waits until all dependencies are ready (KS-DEP-1).
+fn await_dependencies(case: &Case<'_>) -> Option<Plan> {
+    let failure = dependencies(case.observed, &case.artifact, case.settings).err()?;
+    Some(Plan::AwaitDependencies { artifact: Arc::clone(&case.artifact), failure })
+}
+
+/// Waits while another run asks the remote cluster if it answers (KS-IMP-6).
+fn await_cluster(case: &Case<'_>) -> Option<Plan> {
+    match case.observed.target {
+        Err(TargetError::Asking(pause)) => Some(Plan::Postpone(pause)),
+        Ok(_) | Err(TargetError::Failed(_)) => None,
     }
-    let unit = &observed.unit;
-    let same = |inputs: &Inputs| observed.inputs.as_ref() == Some(inputs);
-    let is_quiet = |allowed: &[Cause]| observed.causes.iter().all(|cause| allowed.contains(cause));
-    if settings.overtaken == Overtaken::Cancels
-        && let (Some(waiting), Some(trigger)) = (&unit.waiting, trigger(observed))
-    {
-        return Plan::Cancel { waiting: Arc::clone(waiting), trigger };
+}
+
+/// Ends a health check that something newer follows, and says so, if the gate is on (KS-HC-30).
+fn give_way(case: &Case<'_>) -> Option<Plan> {
+    let waiting =
+        case.observed.unit.waiting.as_ref().filter(|_| case.settings.overtaken == Overtaken::Cancels)?;
+    let trigger = trigger(case.observed)?;
+    Some(Plan::Cancel { waiting: Arc::clone(waiting), trigger })
+}
+
+/// Puts drift right, if it is still there, when only watches have woken the run.
+fn answer_watches(case: &Case<'_>) -> Option<Plan> {
+    case.applied()?;
+    let unit = &case.observed.unit;
+    let is_tried_again =
+        || unit.tries_in_vain > 0 && case.is_caused_only_by(&[Cause::Drift, Cause::Health, Cause::Timer]);
+    if !case.is_caused_only_by(&[Cause::Drift, Cause::Health]) && !is_tried_again() {
+        return None;
     }
-    let applied = unit.applied.as_ref().filter(|applied| same(&applied.inputs));
-    let is_tried_again = unit.tries_in_vain > 0 && is_quiet(&[Cause::Drift, Cause::Health, Cause::Timer]);
-    if (is_quiet(&[Cause::Drift, Cause::Health]) || is_tried_again) && applied.is_some() {
-        // While a check goes on, Ready may still be that of the run before.
-        let is_ready = unit.waiting.is_none() && condition::is_ready(conditions(&observed.kustomization));
-        return match (observed.is_proved, is_ready) {
-            (true, true) => Plan::Leave,
-            (false, true) => Plan::Apply { artifact, extent: Extent::Correction },
-            (_, false) => Plan::Apply { artifact, extent: Extent::Changed },
-        };
-    }
-    match applied {
-        _ if unit.is_stale(observed.now) || observed.lacks_rights => {
-            Plan::Apply { artifact, extent: Extent::Full }
-        }
-        Some(applied) if observed.is_proved && !applied.footprint.has_fetched() => {
-            Plan::Confirm { artifact, digest: applied.digest.clone() }
-        }
-        _ => Plan::Apply { artifact, extent: Extent::Changed },
-    }
+    // While a check goes on, Ready may still be that of the run before.
+    let is_ready = unit.waiting.is_none() && condition::is_ready(conditions(&case.observed.kustomization));
+    Some(match (case.observed.is_proved, is_ready) {
+        (true, true) => Plan::Leave,
+        (false, true) => case.apply(Extent::Correction),
+        (_, false) => case.apply(Extent::Changed),
+    })
+}
+
+/// Compares everything with the cluster now and then, and when a right may have been taken away.
+fn compare_everything(case: &Case<'_>) -> Option<Plan> {
+    let is_due = case.observed.unit.is_stale(case.observed.now) || case.observed.lacks_rights;
+    is_due.then(|| case.apply(Extent::Full))
+}
+
+/// Confirms what is there when nothing has changed on either side. No watch tells of remote bases.
+fn confirm(case: &Case<'_>) -> Option<Plan> {
+    let applied = case.applied().filter(|applied| !applied.footprint.has_fetched())?;
+    let digest = applied.digest.clone();
+    case.observed.is_proved.then(|| Plan::Confirm { artifact: Arc::clone(&case.artifact), digest })
 }
 
 /// Nothing begins any more; a health check that goes on comes to its end, as in Flux.

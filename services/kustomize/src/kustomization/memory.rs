@@ -110,7 +110,7 @@ pub(crate) struct Unit {
     seen: Option<String>,
     /// True while a run looks at its dependencies, and after one that they have kept from beginning. The status tells of it only when
     /// that run ends, and they may be ready by then.
-    is_held: bool,
+    is_blocked: bool,
     /// Causes of a run that has come to nothing, for the one that follows.
     owed: Vec<Cause>,
     /// The Secret or ConfigMap that has changed last, as `Kind/namespace/name`.
@@ -212,17 +212,17 @@ impl Memory {
 
     /// Remembers that a run is about to look at its source and its dependencies: whatever they tell from now on is news.
     pub(crate) fn looks(&self, key: &ObjectKey) {
-        self.change(key, |unit| (unit.seen, unit.is_held) = (Some(String::new()), true));
+        self.change(key, |unit| (unit.seen, unit.is_blocked) = (Some(String::new()), true));
     }
 
     /// Remembers if a run waits for its dependencies.
-    pub(crate) fn decided(&self, key: &ObjectKey, is_held: bool) {
-        self.change(key, |unit| unit.is_held = is_held);
+    pub(crate) fn decided(&self, key: &ObjectKey, is_blocked: bool) {
+        self.change(key, |unit| unit.is_blocked = is_blocked);
     }
 
     /// Returns true when a dependency that becomes ready now is news, whatever the status says yet.
-    pub(crate) fn holds(&self, key: &ObjectKey) -> bool {
-        self.0.lock().get(key).is_some_and(|unit| unit.is_held)
+    pub(crate) fn is_blocked(&self, key: &ObjectKey) -> bool {
+        self.0.lock().get(key).is_some_and(|unit| unit.is_blocked)
     }
 
     /// Remembers the revision that a run has found.

@@ -45,7 +45,7 @@ pub(crate) fn report(
         }
         Done::Left => Outcome::new(Kustomization::clone(object), in_between(object)),
         Done::Refused(failure) => refused(draft, settings, None, &failure),
-        Done::Held(attempt, failure) => refused(draft, settings, Some(&attempt), &failure),
+        Done::Blocked(attempt, failure) => refused(draft, settings, Some(&attempt), &failure),
         Done::Failed(attempt, failure) => failed(draft, settings, &attempt, &failure),
         Done::Canceled(attempt, trigger) => canceled(draft, &attempt, &trigger),
         Done::Finished(attempt, _) if attempt.is_correction => {

@@ -114,25 +114,25 @@ pub(crate) fn wake_by_dependency(
     let key = ObjectKey::of(&**new);
     let mut waiting = by_dependency.naming(&key);
     waiting.retain(|kustomization| {
-        let is_held = memory.holds(&ObjectKey::of(&**kustomization));
-        waits_for(kustomization, &key, has_become_ready, is_held)
+        let is_blocked = memory.is_blocked(&ObjectKey::of(&**kustomization));
+        waits_for(kustomization, &key, has_become_ready, is_blocked)
     });
     queue.wake(waiting, Cause::Dependency);
 }
 
 /// Returns true when a change of a dependency may let a Kustomization begin: it is not ready, or will not be as soon as its run is
-/// over, which its dependencies hold.
+/// over, which waits for its dependencies.
 fn waits_for(
     kustomization: &Kustomization,
     dependency: &ObjectKey,
     has_become_ready: bool,
-    is_held: bool,
+    is_blocked: bool,
 ) -> bool {
     // An expression may look at anything of the dependency.
     let mut dependencies = dependencies_of(kustomization).zip(&kustomization.spec.depends_on);
     let is_concerned = dependencies
         .any(|(key, reference)| key == *dependency && (has_become_ready || reference.ready_expr.is_some()));
-    is_concerned && (is_held || !condition::is_ready(conditions(kustomization)))
+    is_concerned && (is_blocked || !condition::is_ready(conditions(kustomization)))
 }
 
 /// A Kustomization has become ready, or ready for another revision: the one that applied it may wait for that.
@@ -206,27 +206,27 @@ mod tests {
     fn dependents_that_wait_are_woken(
         #[case] ready: &str,
         #[case] has_become_ready: bool,
-        #[case] is_held: bool,
+        #[case] is_blocked: bool,
         #[case] expected: bool,
     ) {
         let mut dependent = Kustomization::clone(&child("r1", ready, GROUP));
         dependent.spec.depends_on = serde_json::from_value(json!([{"name": "base"}])).unwrap();
-        let waits = waits_for(&dependent, &ObjectKey::new("", "base"), has_become_ready, is_held);
+        let waits = waits_for(&dependent, &ObjectKey::new("", "base"), has_become_ready, is_blocked);
         assert_eq!(waits, expected);
         assert!(!waits_for(&dependent, &ObjectKey::new("", "other"), true, true));
     }
 
     /// A dependency may become ready between the look of a run and its decision.
     #[test]
-    fn a_run_counts_as_held_until_it_has_decided() {
+    fn a_run_counts_as_blocked_until_it_has_decided() {
         let (memory, key) = (Memory::default(), ObjectKey::new("apps", "app"));
-        assert!(!memory.holds(&key));
+        assert!(!memory.is_blocked(&key));
         memory.looks(&key);
-        assert!(memory.holds(&key));
+        assert!(memory.is_blocked(&key));
         memory.decided(&key, false);
-        assert!(!memory.holds(&key));
+        assert!(!memory.is_blocked(&key));
         memory.decided(&key, true);
-        assert!(memory.holds(&key));
+        assert!(memory.is_blocked(&key));
     }
 
     #[rstest]

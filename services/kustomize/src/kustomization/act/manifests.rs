@@ -5,11 +5,11 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use weir_api::Artifact;
 use weir_ignore::Matcher;
-use weir_kustomize::{FileSystem, FsPath};
+use weir_kustomize::{FileSystem, RelPath};
 use weir_ssa::Manifest;
 
 use crate::build::{self, Built};
-use crate::builds::{Held, Means};
+use crate::builds::{Budgeted, Means};
 use crate::decryption::opts_out;
 use crate::fetch;
 use crate::files::ArtifactFiles;
@@ -34,7 +34,7 @@ impl KustomizationReconciler {
         &self,
         observed: &Observed,
         artifact: &Artifact,
-    ) -> Result<(ArtifactFiles, FsPath), Failure> {
+    ) -> Result<(ArtifactFiles, RelPath), Failure> {
         let limit = work_limit_of(&observed.kustomization);
         let fetching = self.artifacts.files(&observed.source_id, artifact);
         let fetched = within(limit, fetching).await;
@@ -85,10 +85,10 @@ impl KustomizationReconciler {
         &self,
         observed: &Observed,
         files: ArtifactFiles,
-        directory: FsPath,
+        directory: RelPath,
         last: Option<Applied>,
         cancel: CancellationToken,
-    ) -> Result<Held<Made>, Failure> {
+    ) -> Result<Budgeted<Made>, Failure> {
         let failed = |text: String| Failure::retry(reason::BUILD_FAILED, text);
         if files.is_file(&directory) {
             let path = observed.kustomization.spec.path.as_deref().unwrap_or_default();
@@ -122,8 +122,8 @@ impl KustomizationReconciler {
         });
         let late = |overdue: String| failed(format!("kustomize build failed: {overdue}"));
         let built = within(time, building).await.map_err(late)?;
-        let Held { made, share } = built.map_err(|error| failed(error.to_string()))?;
-        Ok(Held { made: made.map_err(|error| failed(error.to_string()))?, share })
+        let Budgeted { made, share } = built.map_err(|error| failed(error.to_string()))?;
+        Ok(Budgeted { made: made.map_err(|error| failed(error.to_string()))?, share })
     }
 }
 

@@ -8,7 +8,7 @@ use weir_kustomize::SecretPart;
 use weir_ssa::{Action, Difference, Entry, Manifest};
 
 use super::manifests::{Made, refuse_encrypted};
-use crate::builds::Held;
+use crate::builds::Budgeted;
 use crate::kustomization::decide::artifact;
 use crate::kustomization::failure::{Failure, reason};
 use crate::kustomization::observe::Observed;
@@ -64,7 +64,7 @@ impl KustomizationReconciler {
         let cancel = CancellationToken::new();
         let _guard = cancel.clone().drop_guard();
         // The share of memory goes back at once: there are no more than a few previews, and readers may be slow.
-        let Held { made, .. } = self.build(observed, files, directory, None, cancel).await?;
+        let Budgeted { made, .. } = self.build(observed, files, directory, None, cancel).await?;
         match made {
             Made::Built(built) => Ok((built.manifests, built.secret_parts)),
             // Not without a last apply to compare with. No manifests at all would be told as the deletion of everything.
