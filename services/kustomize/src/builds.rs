@@ -197,7 +197,7 @@ mod tests {
     use std::time::Instant;
 
     use tokio::sync::oneshot;
-    use weir_kustomize::RelPath;
+    use weir_kustomize::FsPath;
 
     use super::*;
     use crate::files::tests::{files, unpacked};
@@ -247,7 +247,7 @@ mod tests {
 
     /// Reads it so many times; false if it may not.
     fn reads(files: &Metered, times: usize) -> bool {
-        let name = RelPath::new("a").unwrap();
+        let name = FsPath::new("a").unwrap();
         (0..times).all(|_| files.read(&name, 1000).is_ok())
     }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use weir_api::Artifact;
 use weir_ignore::Matcher;
-use weir_kustomize::{FileSystem, RelPath};
+use weir_kustomize::{FileSystem, FsPath};
 use weir_ssa::Manifest;
 
 use crate::build::{self, Built};
@@ -34,7 +34,7 @@ impl KustomizationReconciler {
         &self,
         observed: &Observed,
         artifact: &Artifact,
-    ) -> Result<(ArtifactFiles, RelPath), Failure> {
+    ) -> Result<(ArtifactFiles, FsPath), Failure> {
         let limit = work_limit_of(&observed.kustomization);
         let fetching = self.artifacts.files(&observed.source_id, artifact);
         let fetched = within(limit, fetching).await;
@@ -85,7 +85,7 @@ impl KustomizationReconciler {
         &self,
         observed: &Observed,
         files: ArtifactFiles,
-        directory: RelPath,
+        directory: FsPath,
         last: Option<Applied>,
         cancel: CancellationToken,
     ) -> Result<Budgeted<Made>, Failure> {
