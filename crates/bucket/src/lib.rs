@@ -30,4 +30,4 @@ pub use error::Error;
 pub use gcs::GcsService;
 pub use listing::Listing;
 pub use object::{Download, Object};
-pub use s3::{AccessKeys, S3Service};
+pub use s3::{AccessKeys, S3Service, region_of};

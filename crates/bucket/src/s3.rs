@@ -90,11 +90,6 @@ impl S3 {
     /// Returns the region that the server names, in its answer or its refusal. Where it names none, the next request shows if the
     /// default one is right.
     async fn location(&self) -> Result<String, Error> {
-        #[derive(Deserialize)]
-        struct Location {
-            #[serde(rename = "$text", default)]
-            region: String,
-        }
         let make = || self.sign(Request::new(Method::GET, self.endpoint.location()?), DEFAULT_REGION);
         let body = match self.sender.body("location", MAX_LOCATION_BYTES, make).await {
             Ok(body) => body,
@@ -103,12 +98,7 @@ impl S3 {
             }
             Err(error) => return Err(error),
         };
-        let Location { region } = xml::parse("location", &body)?;
-        Ok(match region.as_str() {
-            "" => DEFAULT_REGION.to_owned(),
-            "EU" => "eu-west-1".to_owned(),
-            _ => region,
-        })
+        region_of(&body)
     }
 
     pub(crate) async fn page(&self, prefix: &str, next: Option<&str>) -> Result<Page, Error> {
@@ -153,6 +143,24 @@ impl S3 {
 }
 
 /// Refusals that do not keep a caller from the bucket itself.
+/// Returns the region in the answer to `GetBucketLocation`. Amazon's oldest two have other names there.
+///
+/// # Errors
+/// When the answer is no such document.
+pub fn region_of(answer: &[u8]) -> Result<String, Error> {
+    #[derive(Deserialize)]
+    struct Location {
+        #[serde(rename = "$text", default)]
+        region: String,
+    }
+    let Location { region } = xml::parse("location", answer)?;
+    Ok(match region.as_str() {
+        "" => DEFAULT_REGION.to_owned(),
+        "EU" => "eu-west-1".to_owned(),
+        _ => region,
+    })
+}
+
 fn is_about_region(status: StatusCode, code: &str) -> bool {
     matches!(code, "AccessDenied" | "AuthorizationHeaderMalformed" | "InvalidRegion")
         || status == StatusCode::NOT_IMPLEMENTED

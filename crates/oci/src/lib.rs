@@ -19,6 +19,6 @@ pub use self::error::Error;
 pub use self::manifest::{Descriptor, Manifest};
 pub use self::reference::{Reference, ReferenceError, is_tag};
 pub use self::registry::{
-    Attachment, Blob, MAX_TAGS, Referrer, Registries, Registry, RegistryOptions, next_page,
+    Attachment, Blob, MAX_TAGS, Referrer, Registries, Registry, RegistryOptions, next_page, tags_of_page,
 };
 pub use self::repository::{Repository, RepositoryError};

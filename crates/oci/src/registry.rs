@@ -25,7 +25,7 @@ use self::connect::{Endpoint, Endpoints};
 use self::layers::{Layers, Reader};
 pub use self::link::next_page;
 use self::send::Answer;
-pub use self::tags::MAX_TAGS;
+pub use self::tags::{MAX_TAGS, tags_of_page};
 use crate::access::Pass;
 use crate::error::{Error, shown};
 use crate::manifest::{Descriptor, Form, Manifest};

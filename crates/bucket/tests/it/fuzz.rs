@@ -3,3 +3,5 @@
 
 #[path = "../../fuzz/fuzz_targets/listing.rs"]
 mod listing;
+#[path = "../../fuzz/fuzz_targets/location.rs"]
+mod location;

@@ -15,10 +15,18 @@ const MAX_PAGES: usize = 10_000;
 /// Bytes of one page.
 const MAX_PAGE_BYTES: usize = 16 << 20;
 
-#[derive(Deserialize)]
-struct Page {
-    /// `null` for a repository without tags.
-    tags: Option<Vec<String>>,
+/// Returns the tags of one page of a list, in its order (DEP-OCI-3).
+///
+/// # Errors
+/// When the page is no list of tags.
+pub fn tags_of_page(page: &[u8]) -> Result<Vec<String>, serde_json::Error> {
+    #[derive(Deserialize)]
+    struct Page {
+        /// `null` for a repository without tags.
+        tags: Option<Vec<String>>,
+    }
+    let Page { tags } = serde_json::from_slice(page)?;
+    Ok(tags.unwrap_or_default())
 }
 
 impl Registry {
@@ -61,6 +69,6 @@ impl Registry {
             let (url, reason) = (shown(&url), error.to_string());
             Error::Malformed { what: "tag list", url, reason }.without(&self.told())
         };
-        Ok(serde_json::from_slice::<Page>(&body).map_err(malformed)?.tags.unwrap_or_default())
+        tags_of_page(&body).map_err(malformed)
     }
 }

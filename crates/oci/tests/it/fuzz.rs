@@ -9,3 +9,5 @@ mod link;
 mod manifest;
 #[path = "../../fuzz/fuzz_targets/repository.rs"]
 mod repository;
+#[path = "../../fuzz/fuzz_targets/tags.rs"]
+mod tags;

@@ -134,40 +134,66 @@ pub(super) async fn publish(publication: &Publication, profile: &Profile) -> Res
     Err(last)
 }
 
+/// Publishes at the first of the servers over a stream that leads there.
+///
+/// # Errors
+/// When the server refuses the message or breaks the protocol.
+pub async fn publish_over(
+    stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    publication: &Publication,
+    profile: &Profile,
+) -> Result<(), NatsError> {
+    let server = publication.servers.first().ok_or(NatsError::NoServers)?;
+    let connection = Connection::over(stream, server).logged_in(server, &publication.user, profile).await?;
+    connection.publish(publication).await
+}
+
 async fn connect(server: &Url, user: &User, profile: &Profile) -> Result<Connection, NatsError> {
-    let host = server.host_str().unwrap_or_default().trim_matches(['[', ']']).to_owned();
-    let failed = |source| NatsError::Connection { host: host.clone(), source };
-    let stream = TcpStream::connect((host.as_str(), server.port().unwrap_or(PORT))).await.map_err(failed)?;
-    let mut connection = Connection { host, max_payload: 0, stream: BufReader::new(Box::new(stream)) };
-    let greeting = connection.line().await?;
-    let info = greeting.strip_prefix("INFO ").and_then(|info| serde_json::from_str::<Info>(info).ok());
-    let info = info.ok_or_else(|| NatsError::Protocol(shown(&greeting)))?;
-    connection.max_payload = info.max_payload;
-    let is_wanted = server.scheme() == "tls" || profile.ca.is_some() || profile.identity.is_some();
-    if is_wanted && !info.tls_required && !info.tls_available {
-        return Err(NatsError::NoTls);
-    }
-    let encrypted = is_wanted || info.tls_required;
-    if encrypted {
-        connection = connection.encrypted(profile).await?;
-    }
-    let connect = Connect {
-        tls_required: encrypted,
-        name: NAME,
-        lang: "rust",
-        version: env!("CARGO_PKG_VERSION"),
-        protocol: 1,
-        echo: true,
-        identity: identity(server, user, &info.nonce)?,
-        ..Connect::default()
-    };
-    let connect = SecretString::from(serde_json::to_string(&connect).unwrap_or_default());
-    let greeting = [b"CONNECT ", connect.expose_secret().as_bytes(), b"\r\n"];
-    connection.send_and_ping(&greeting).await?.map_err(NatsError::Refused)?;
-    Ok(connection)
+    let host = host(server);
+    let stream = TcpStream::connect((host.as_str(), server.port().unwrap_or(PORT))).await;
+    let stream = stream.map_err(|source| NatsError::Connection { host, source })?;
+    Connection::over(stream, server).logged_in(server, user, profile).await
+}
+
+fn host(server: &Url) -> String {
+    server.host_str().unwrap_or_default().trim_matches(['[', ']']).to_owned()
 }
 
 impl Connection {
+    fn over(stream: impl Stream + 'static, server: &Url) -> Self {
+        Self { host: host(server), max_payload: 0, stream: BufReader::new(Box::new(stream)) }
+    }
+
+    /// Reads the server's greeting, begins TLS if either side asks for it, and logs in.
+    async fn logged_in(mut self, server: &Url, user: &User, profile: &Profile) -> Result<Self, NatsError> {
+        let greeting = self.line().await?;
+        let info = greeting.strip_prefix("INFO ").and_then(|info| serde_json::from_str::<Info>(info).ok());
+        let info = info.ok_or_else(|| NatsError::Protocol(shown(&greeting)))?;
+        self.max_payload = info.max_payload;
+        let is_wanted = server.scheme() == "tls" || profile.ca.is_some() || profile.identity.is_some();
+        if is_wanted && !info.tls_required && !info.tls_available {
+            return Err(NatsError::NoTls);
+        }
+        let encrypted = is_wanted || info.tls_required;
+        if encrypted {
+            self = self.encrypted(profile).await?;
+        }
+        let connect = Connect {
+            tls_required: encrypted,
+            name: NAME,
+            lang: "rust",
+            version: env!("CARGO_PKG_VERSION"),
+            protocol: 1,
+            echo: true,
+            identity: identity(server, user, &info.nonce)?,
+            ..Connect::default()
+        };
+        let connect = SecretString::from(serde_json::to_string(&connect).unwrap_or_default());
+        let greeting = [b"CONNECT ", connect.expose_secret().as_bytes(), b"\r\n"];
+        self.send_and_ping(&greeting).await?.map_err(NatsError::Refused)?;
+        Ok(self)
+    }
+
     async fn publish(mut self, publication: &Publication) -> Result<(), NatsError> {
         let Publication { subject, payload, .. } = publication;
         let size = payload.len();

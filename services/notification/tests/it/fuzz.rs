@@ -3,6 +3,8 @@
 
 #[path = "../../fuzz/fuzz_targets/event.rs"]
 mod event;
+#[path = "../../fuzz/fuzz_targets/nats.rs"]
+mod nats;
 #[path = "../../fuzz/fuzz_targets/oidc.rs"]
 mod oidc;
 #[path = "../../fuzz/fuzz_targets/webhook.rs"]
