@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use kube::api::DynamicObject;
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 use weir_kstatus::Status;
@@ -17,6 +16,7 @@ use crate::ownership::Managers;
 use crate::policy::{Mark, merges};
 use crate::probe;
 use crate::request::{Mode, Target};
+use crate::sight::Sight;
 use crate::{
     Action, Change, ChangeSet, Entry, Error, GroupKind, IgnoreRules, Judge, Manifest, ObjectId, Owner, Probe,
     Record, Session, Stage, order, successor,
@@ -184,7 +184,7 @@ impl<'a> Applier<'a> {
             let (id, version) = (object.manifest.id().clone(), object.manifest.version().to_owned());
             let rivals = object.rivals();
             let (action, applied) = self.settle(object).await?;
-            if stage.is_awaited() && applied.is_some_and(|applied| !self.is_current(&id, &applied)) {
+            if stage.is_awaited() && applied.is_some_and(|mut applied| !self.is_current(&id, &mut applied)) {
                 waited_for.push(id.clone());
             }
             changes.push(Change { id, version, action, rivals });
@@ -216,7 +216,7 @@ impl<'a> Applier<'a> {
 
     /// Does what is to be done about an object. It is evaluated anew when it has changed since then, so that it must not be replaced on
     /// that evidence, and when it was not tried and the server refuses it.
-    async fn settle(&self, mut object: Evaluated) -> Result<(Action, Option<DynamicObject>), Error> {
+    async fn settle(&self, mut object: Evaluated) -> Result<(Action, Option<Sight>), Error> {
         let mut attempts = 0;
         loop {
             attempts += 1;
@@ -233,7 +233,7 @@ impl<'a> Applier<'a> {
     }
 
     /// Carries out the plan for one object. Returns the object as the server has answered, if it was written.
-    async fn carry_out(&self, object: &Evaluated) -> Result<(Action, Option<DynamicObject>), Error> {
+    async fn carry_out(&self, object: &Evaluated) -> Result<(Action, Option<Sight>), Error> {
         let Evaluated { manifest, mapping, plan, .. } = object;
         let (Some(mapping), false) = (mapping, matches!(plan, Plan::Leave(_))) else {
             self.leave(object);
@@ -241,11 +241,11 @@ impl<'a> Applier<'a> {
         };
         let target = Target { client: &self.session.client, mapping, id: manifest.id() };
         self.prepare_write(&target, plan).await?;
-        let applied = self.write(&target, object).await?;
+        let mut applied = self.write(&target, object).await?;
         self.wrote();
         (self.session.kill_point)("object-applied");
-        self.note_in_ledger(object, &applied);
-        Ok((action_of(plan, applied.metadata.resource_version.as_deref()), Some(applied)))
+        self.note_in_ledger(object, &mut applied);
+        Ok((action_of(plan, applied.meta.resource_version.as_deref()), Some(applied)))
     }
 
     /// Makes room for the object, in the ledger and where another one stands in its way.
@@ -261,7 +261,7 @@ impl<'a> Applier<'a> {
         }
     }
 
-    fn note_in_ledger(&self, object: &Evaluated, applied: &DynamicObject) {
+    fn note_in_ledger(&self, object: &Evaluated, applied: &mut Sight) {
         let Some(ledger) = self.session.ledger() else { return };
         let (owner, id) = (&self.settings.owner, object.manifest.id());
         let is_done = !self.takes_over_more(object, applied);
@@ -273,7 +273,7 @@ impl<'a> Applier<'a> {
     }
 
     /// Applies an object. Where it takes the place of one that has just gone, a quota may count that one for a moment.
-    async fn write(&self, target: &Target<'_>, object: &Evaluated) -> Result<DynamicObject, Error> {
+    async fn write(&self, target: &Target<'_>, object: &Evaluated) -> Result<Sight, Error> {
         let mut looks = Looks::default();
         loop {
             let manager = &self.settings.field_manager;
@@ -292,10 +292,10 @@ impl<'a> Applier<'a> {
     }
 
     /// True for an object that was written without a look at the managers of its fields, and has fields that are to become ours.
-    fn takes_over_more(&self, object: &Evaluated, applied: &DynamicObject) -> bool {
+    fn takes_over_more(&self, object: &Evaluated, applied: &Sight) -> bool {
         matches!(object.plan, Plan::WriteOver { .. } | Plan::WriteUntried { .. })
-            && !merges(&self.settings.owner.group, &object.manifest, &applied.metadata)
-            && self.managers.takes_over_any(&applied.metadata)
+            && !merges(&self.settings.owner.group, &object.manifest, &applied.meta)
+            && self.managers.takes_over_any(applied)
     }
 
     fn judge_of(&self, id: &ObjectId) -> Option<&Arc<dyn Judge>> {
@@ -326,8 +326,8 @@ impl<'a> Applier<'a> {
     }
 
     /// Returns true for an object whose health the answer to its apply has shown. The verdict of a judge takes a look of its own.
-    fn is_current(&self, id: &ObjectId, applied: &DynamicObject) -> bool {
-        self.judge_of(id).is_none() && probe::assess_object(id, applied).status == Status::Current
+    fn is_current(&self, id: &ObjectId, applied: &mut Sight) -> bool {
+        self.judge_of(id).is_none() && applied.assess(id).status == Status::Current
     }
 
     /// Waits until objects are Current (KS-SSA-10, KS-SSA-11).

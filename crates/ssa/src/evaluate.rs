@@ -18,6 +18,7 @@ use crate::ownership::migration;
 use crate::policy::{Mark, merges, skips_desired, skips_live};
 use crate::precise::Precise;
 use crate::request::{Mode, Target};
+use crate::sight::Sight;
 use crate::{Action, Entry, Error, Manifest, Mapping, MappingError, Rivals, ignore, successor, undeclared};
 
 /// Times that fields which the server does not know are taken away from one object; it names all of them at once.
@@ -229,7 +230,7 @@ impl Applier<'_> {
             return Ok(Plan::Write { action: Action::Configured, cleanup, rivals });
         }
         if let Some(ledger) = self.session.ledger() {
-            ledger.settle(owner, target.id, Some(desired), &live);
+            ledger.settle(owner, target.id, Some(desired), &mut Sight::from(&live));
         }
         Ok(Plan::Leave(Action::Unchanged))
     }

@@ -109,7 +109,7 @@ fn is_applied_by_others(metadata: &ObjectMeta, live: &Value, pointer: &str, own_
     let mut others = entries.filter(|entry| {
         entry.operation.as_deref() == Some(APPLY)
             && entry.manager.as_deref() != Some(own_manager)
-            && !is_of_subresource(entry)
+            && !is_of_subresource(entry.subresource.as_deref())
     });
     others.any(|entry| field_set(entry).is_some_and(|fields| names(fields, live, pointer)))
 }

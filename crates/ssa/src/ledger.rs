@@ -10,17 +10,15 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Instant;
 
-use jiff::Timestamp;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
-use kube::api::{DynamicObject, ObjectMeta};
+use kube::api::ObjectMeta;
 use parking_lot::Mutex;
-use weir_kstatus::{Assessment, Status, assess};
+use weir_kstatus::{Assessment, Status};
 
 use self::records::Records;
-use crate::manifest::join_api_version;
 use crate::ownership::{Managers, is_of_subresource};
 use crate::policy::{Mark, may_prune};
 use crate::precise::Precise;
+use crate::sight::{Manager, Sight};
 use crate::{Entry, GroupKind, ObjectId, Owner};
 
 /// Field managers whose changes the next regular run puts back, as in Flux. The one of Flux's command, and of ours, writes what is in
@@ -221,9 +219,9 @@ impl Ledger {
 
     /// Records an object as the server has shown it. `desired` is the hash of the manifest that it now matches; nothing when the next
     /// apply still has something to change about it.
-    pub(crate) fn settle(&self, owner: &Owner, id: &ObjectId, desired: Option<u64>, object: &DynamicObject) {
-        let Some(seen) = self.seen(owner, id, &object.metadata, Some(object)) else { return };
-        let (fingerprint, ends_by_itself) = (seen.fingerprint, ends_by_itself(id, object.data.get("spec")));
+    pub(crate) fn settle(&self, owner: &Owner, id: &ObjectId, desired: Option<u64>, object: &mut Sight) {
+        let Some(seen) = self.seen(owner, id, object) else { return };
+        let (fingerprint, ends_by_itself) = (seen.fingerprint, ends_by_itself(id, object.spec()));
         let settled = desired.map(|desired| Settled { desired, fingerprint, ends_by_itself });
         let mut state = self.state.lock();
         if state.objects.get_of(owner, id).is_none() {
@@ -248,11 +246,11 @@ impl Ledger {
         self.tell(owner, id, has_drifted, false);
     }
 
-    /// A watch has seen an object; `body` has its spec and status, unless the watch is for metadata only.
-    pub(crate) fn saw(&self, id: &ObjectId, meta: &ObjectMeta, body: Option<&DynamicObject>) {
+    /// A watch has seen an object.
+    pub(crate) fn saw<const IS_METADATA: bool>(&self, id: &ObjectId, object: &mut Sight<IS_METADATA>) {
         let mut state = self.state.lock();
         let Some(owner) = state.objects.get(id).map(|record| Arc::clone(&record.owner)) else { return };
-        let Some(mut seen) = self.seen(&owner, id, meta, body) else { return };
+        let Some(mut seen) = self.seen(&owner, id, object) else { return };
         let is_waiting = state.waiting.contains(&owner);
         let Some(record) = state.objects.get_mut(id) else { return };
         if record.seen.as_ref().is_some_and(|before| seen.precise.is_older(&before.precise)) {
@@ -261,7 +259,7 @@ impl Ledger {
         let before = record.seen.take();
         let has_drifted = record.settled.is_some_and(|settled| settled.is_changed_to(&seen))
             && before.as_ref().is_none_or(|before| before.fingerprint != seen.fingerprint)
-            && !is_newly_protected(before.as_ref(), &owner, meta);
+            && !is_newly_protected(before.as_ref(), &owner, &object.meta);
         let known = before.map(|before| before.assessment);
         let has_status = is_waiting
             && known.as_ref().is_none_or(|known| {
@@ -334,26 +332,23 @@ impl Ledger {
         self.state.lock().watched.remove(kind);
     }
 
-    fn seen(
+    fn seen<const IS_METADATA: bool>(
         &self,
         owner: &Owner,
         id: &ObjectId,
-        meta: &ObjectMeta,
-        body: Option<&DynamicObject>,
+        object: &mut Sight<IS_METADATA>,
     ) -> Option<Seen> {
-        let assessment = match body {
-            Some(object) => Some(assess(&assessable(id, object), Timestamp::now())),
-            None => meta
-                .deletion_timestamp
-                .as_ref()
-                .map(|_| Assessment::new(Status::Terminating, "Resource scheduled for deletion")),
+        let is_going = object.meta.deletion_timestamp.is_some();
+        let assessment = match IS_METADATA {
+            false => Some(object.assess(id)),
+            true => is_going.then(|| Assessment::new(Status::Terminating, "Resource scheduled for deletion")),
         };
         Some(Seen {
-            precise: Precise::of(meta)?,
-            fingerprint: self.managers.fingerprint(&owner.group, meta),
-            may_prune: may_prune(owner, meta),
-            is_going: meta.deletion_timestamp.is_some(),
-            is_left: is_left_for_now(meta) || !owner.owns(meta),
+            precise: Precise::of(&object.meta)?,
+            fingerprint: self.managers.fingerprint(&owner.group, object),
+            may_prune: may_prune(owner, &object.meta),
+            is_going,
+            is_left: is_left_for_now(&object.managers) || !owner.owns(&object.meta),
             assessment,
         })
     }
@@ -430,36 +425,17 @@ pub fn ends_by_itself(id: &ObjectId, spec: Option<&serde_json::Value>) -> bool {
 }
 
 /// Returns true when the last write was by one of [`LEFT_FOR_NOW`].
-fn is_left_for_now(meta: &ObjectMeta) -> bool {
-    let entries = meta.managed_fields.iter().flatten().filter(|entry| !is_of_subresource(entry));
-    let time = |entry: &ManagedFieldsEntry| entry.time.as_ref().map(|time| time.0);
+fn is_left_for_now(managers: &[Manager]) -> bool {
+    let entries = managers.iter().filter(|entry| !is_of_subresource(entry.subresource.as_deref()));
+    let time = |entry: &Manager| entry.time.as_ref().map(|time| time.0);
     let last = entries.clone().map(time).max();
-    let is_left = |entry: &ManagedFieldsEntry| {
-        entry.manager.as_deref().is_some_and(|manager| LEFT_FOR_NOW.contains(&manager))
-    };
+    let is_left =
+        |entry: &Manager| entry.manager.as_deref().is_some_and(|manager| LEFT_FOR_NOW.contains(&manager));
     entries.filter(|entry| Some(time(entry)) == last).any(is_left)
 }
 
 fn status_of(assessment: &Option<Assessment>) -> Option<Status> {
     assessment.as_ref().map(|assessment| assessment.status)
-}
-
-/// Returns the parts of an object that show its health, as JSON. Group and kind come from the id, since objects in a
-/// list do not have them.
-pub(crate) fn assessable(id: &ObjectId, object: &DynamicObject) -> serde_json::Value {
-    let meta = &object.metadata;
-    let field = |name: &str| object.data.get(name).cloned().unwrap_or_default();
-    serde_json::json!({
-        "apiVersion": join_api_version(&id.group, "any"),
-        "kind": id.kind,
-        "metadata": {
-            "generation": meta.generation,
-            "deletionTimestamp": meta.deletion_timestamp,
-            "creationTimestamp": meta.creation_timestamp,
-        },
-        "spec": field("spec"),
-        "status": field("status"),
-    })
 }
 
 #[cfg(test)]

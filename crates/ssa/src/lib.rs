@@ -39,6 +39,7 @@ mod request;
 mod rivals;
 mod secret;
 mod session;
+mod sight;
 mod stage;
 mod successor;
 mod undeclared;

@@ -7,6 +7,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{FieldsV1, ManagedFieldsEntr
 use kube::api::ObjectMeta;
 use serde_json::{Value, json};
 
+use crate::sight::{Manager, Sight};
+
 pub(crate) const APPLY: &str = "Apply";
 const UPDATE: &str = "Update";
 
@@ -26,13 +28,40 @@ pub(crate) struct Managers {
     pub(crate) overridden: Vec<String>,
 }
 
+/// The writer of the fields of an entry.
+#[derive(Clone, Copy)]
+struct Writer<'a> {
+    manager: &'a str,
+    operation: &'a str,
+    is_of_subresource: bool,
+}
+
+impl<'a> From<&'a ManagedFieldsEntry> for Writer<'a> {
+    fn from(entry: &'a ManagedFieldsEntry) -> Self {
+        Self {
+            manager: entry.manager.as_deref().unwrap_or_default(),
+            operation: entry.operation.as_deref().unwrap_or_default(),
+            is_of_subresource: is_of_subresource(entry.subresource.as_deref()),
+        }
+    }
+}
+
+impl<'a> From<&'a Manager> for Writer<'a> {
+    fn from(entry: &'a Manager) -> Self {
+        Self {
+            manager: entry.manager.as_deref().unwrap_or_default(),
+            operation: entry.operation.as_deref().unwrap_or_default(),
+            is_of_subresource: is_of_subresource(entry.subresource.as_deref()),
+        }
+    }
+}
+
 impl Managers {
     /// Returns true when the fields of an entry are to become ours.
-    fn takes_over(&self, entry: &ManagedFieldsEntry) -> bool {
-        let manager = entry.manager.as_deref().unwrap_or_default();
-        let operation = entry.operation.as_deref().unwrap_or_default();
+    fn takes_over<'a>(&self, entry: impl Into<Writer<'a>>) -> bool {
+        let Writer { manager, operation, is_of_subresource } = entry.into();
         let is_update = operation == UPDATE;
-        if is_of_subresource(entry) {
+        if is_of_subresource {
             return false;
         }
         manager.starts_with("kubectl")
@@ -42,14 +71,13 @@ impl Managers {
     }
 
     /// Returns true when some fields of an object are to become ours.
-    pub(crate) fn takes_over_any(&self, live: &ObjectMeta) -> bool {
-        live.managed_fields.iter().flatten().any(|entry| self.takes_over(entry))
+    pub(crate) fn takes_over_any(&self, live: &Sight) -> bool {
+        live.managers.iter().any(|entry| self.takes_over(entry))
     }
 
-    fn is_own(&self, entry: &ManagedFieldsEntry) -> bool {
-        entry.manager.as_deref() == Some(self.own.as_str())
-            && entry.operation.as_deref() == Some(APPLY)
-            && !is_of_subresource(entry)
+    fn is_own<'a>(&self, entry: impl Into<Writer<'a>>) -> bool {
+        let Writer { manager, operation, is_of_subresource } = entry.into();
+        manager == self.own && operation == APPLY && !is_of_subresource
     }
 
     /// The patch that makes other managers' fields ours, if there is anything to do. It fails on an object that has
@@ -70,10 +98,10 @@ impl Managers {
     /// The entries with those taken over merged into ours, which stands last; nothing if none is.
     fn merged(&self, live: &ObjectMeta) -> Option<Vec<ManagedFieldsEntry>> {
         let entries = live.managed_fields.as_deref().unwrap_or_default();
-        let mut own = entries.iter().find(|entry| self.is_own(entry)).cloned();
+        let mut own = entries.iter().find(|entry| self.is_own(*entry)).cloned();
         let (taken, kept): (Vec<_>, Vec<_>) = entries
             .iter()
-            .filter(|entry| !self.is_own(entry))
+            .filter(|entry| !self.is_own(*entry))
             .cloned()
             .partition(|entry| self.takes_over(entry));
         if taken.is_empty() {
@@ -95,15 +123,20 @@ impl Managers {
     /// A number that changes when something about the object changes that an apply could set right or must heed:
     /// our fields, foreign managers to take over, marks left by other tools, deletion, labels and annotations of
     /// `group`. The churn of status and of other managers' own fields leaves it as it is.
-    pub(crate) fn fingerprint(&self, group: &str, meta: &ObjectMeta) -> u64 {
+    pub(crate) fn fingerprint<const IS_METADATA: bool>(
+        &self,
+        group: &str,
+        object: &Sight<IS_METADATA>,
+    ) -> u64 {
+        let meta = &object.meta;
         let mut hasher = DefaultHasher::new();
         meta.uid.hash(&mut hasher);
         meta.deletion_timestamp.is_some().hash(&mut hasher);
         old_marks(meta).count().hash(&mut hasher);
-        for entry in meta.managed_fields.iter().flatten() {
+        for entry in &object.managers {
             if self.is_own(entry) {
                 entry.api_version.hash(&mut hasher);
-                fields_text(entry).hash(&mut hasher);
+                entry.fields.hash(&mut hasher);
                 // The server sets it anew when somebody applies other values in our name.
                 entry.time.as_ref().map(|time| time.0).hash(&mut hasher);
             } else if self.takes_over(entry) {
@@ -165,17 +198,13 @@ fn old_marks(meta: &ObjectMeta) -> impl Iterator<Item = String> {
 }
 
 /// Returns true for an entry about `/status`, `/scale` or the like instead of the object itself.
-pub(crate) fn is_of_subresource(entry: &ManagedFieldsEntry) -> bool {
-    entry.subresource.as_deref().is_some_and(|subresource| !subresource.is_empty())
+pub(crate) fn is_of_subresource(subresource: Option<&str>) -> bool {
+    subresource.is_some_and(|subresource| !subresource.is_empty())
 }
 
 /// The fields of an entry, as a map of maps.
 pub(crate) fn field_set(entry: &ManagedFieldsEntry) -> Option<&Value> {
     entry.fields_v1.as_ref().map(|fields| &fields.0)
-}
-
-fn fields_text(entry: &ManagedFieldsEntry) -> String {
-    entry.fields_v1.as_ref().map_or_else(String::new, |fields| fields.0.to_string())
 }
 
 fn union(mut own: ManagedFieldsEntry, other: &ManagedFieldsEntry) -> ManagedFieldsEntry {

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use kube::api::{Api, DynamicObject, ListParams};
-use serde_json::Value;
+use serde_json::{Value, json};
 use weir_evaluation::{MayGoOn, evaluated};
 use weir_kstatus::{Assessment, Status, assess, assess_pods};
 
 use crate::error::shown;
-use crate::ledger::assessable;
+use crate::manifest::join_api_version;
 use crate::request::Target;
 use crate::{Mapping, ObjectId, Session};
 
@@ -103,7 +103,7 @@ fn as_served(id: &ObjectId, mapping: &Mapping) -> ObjectId {
 }
 
 /// The health of an object as it stands.
-pub(crate) fn assess_object(id: &ObjectId, object: &DynamicObject) -> Assessment {
+fn assess_object(id: &ObjectId, object: &DynamicObject) -> Assessment {
     assess(&assessable(id, object), Timestamp::now())
 }
 
@@ -125,6 +125,24 @@ async fn with_pods(
     let pod_id = ObjectId { group: String::new(), kind: "Pod".to_owned(), ..id.clone() };
     let pods: Vec<Value> = pods.iter().map(|pod| pod_value(&pod_id, pod)).collect();
     Ok(assess_pods(assessment, &pods, Timestamp::now()))
+}
+
+/// Returns the parts of an object that show its health, as JSON. Group and kind come from the id, since objects in a
+/// list do not have them.
+fn assessable(id: &ObjectId, object: &DynamicObject) -> Value {
+    let meta = &object.metadata;
+    let field = |name: &str| object.data.get(name).cloned().unwrap_or_default();
+    json!({
+        "apiVersion": join_api_version(&id.group, "any"),
+        "kind": id.kind,
+        "metadata": {
+            "generation": meta.generation,
+            "deletionTimestamp": meta.deletion_timestamp,
+            "creationTimestamp": meta.creation_timestamp,
+        },
+        "spec": field("spec"),
+        "status": field("status"),
+    })
 }
 
 fn pod_value(id: &ObjectId, pod: &DynamicObject) -> Value {

@@ -7,6 +7,7 @@ use http::{Method, Request, header};
 use kube::Client;
 use kube::api::{ApiResource, DynamicObject};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Value, json};
 
 use crate::precise::Precise;
@@ -58,12 +59,12 @@ impl Target<'_> {
 
     /// Server-side apply; wins every conflict on the fields that the body declares (KS-SSA-1). Left to itself the server reads the body a
     /// second time for a warning about fields that stand twice, which none does. Fields that a kind does not have are refused all the same.
-    pub(crate) async fn apply(
+    pub(crate) async fn apply<T: DeserializeOwned>(
         &self,
         manager: &str,
         body: &Value,
         mode: Mode,
-    ) -> Result<DynamicObject, kube::Error> {
+    ) -> Result<T, kube::Error> {
         let query =
             format!("?fieldManager={}&force=true&fieldValidation=Ignore{}", encode(manager), mode.query());
         self.send(Method::PATCH, &query, "application/apply-patch+yaml", body).await
@@ -84,7 +85,8 @@ impl Target<'_> {
     /// Applies a JSON patch.
     pub(crate) async fn json_patch(&self, manager: &str, patch: &Value) -> Result<(), kube::Error> {
         let query = format!("?fieldManager={}", encode(manager));
-        let patched = self.send(Method::PATCH, &query, "application/json-patch+json", patch).await;
+        let kind = "application/json-patch+json";
+        let patched: Result<IgnoredAny, _> = self.send(Method::PATCH, &query, kind, patch).await;
         patched.map(drop)
     }
 
@@ -98,13 +100,13 @@ impl Target<'_> {
         self.client.request_text(request).await.map(drop)
     }
 
-    async fn send(
+    async fn send<T: DeserializeOwned>(
         &self,
         method: Method,
         query: &str,
         content_type: &str,
         body: &Value,
-    ) -> Result<DynamicObject, kube::Error> {
+    ) -> Result<T, kube::Error> {
         let verb = method.as_str().to_ascii_lowercase();
         let mut request = self.request(method, query, "application/json", to_bytes(body)?)?;
         let content_type =

@@ -7,11 +7,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use futures::{Stream, StreamExt, stream};
-use kube::api::{Api, DynamicObject, ObjectMeta, PartialObjectMeta};
+use kube::Client;
+use kube::api::{Api, ObjectMeta};
 use kube::runtime::WatchStreamExt;
 use kube::runtime::utils::Backoff;
 use kube::runtime::watcher::{self, DefaultBackoff, Event, watcher};
-use kube::{Client, Resource};
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -20,6 +20,7 @@ use tokio_util::task::TaskTracker;
 use crate::error::status;
 use crate::ledger::{Depth, Missed};
 use crate::request::Target;
+use crate::sight::Sight;
 use crate::{GroupKind, Ledger, Mapping, ObjectId};
 
 /// Watches held at once; one is a connection. Objects of further kinds are checked by requests as if there were none.
@@ -126,22 +127,29 @@ impl Inner {
     async fn watch(self: &Arc<Self>, kind: &GroupKind, mapping: &Mapping) {
         let config = watcher::Config::default().labels(&self.label).page_size(PAGE);
         let is_metadata = METADATA_ONLY.contains(&(kind.group.as_str(), kind.kind.as_str()));
-        if is_metadata {
-            let api =
-                Api::<PartialObjectMeta<DynamicObject>>::all_with(self.client.clone(), &mapping.resource);
-            self.follow(kind, mapping, anew(|| watcher(api.clone(), config.clone()))).await;
-        } else {
-            let api = Api::<DynamicObject>::all_with(self.client.clone(), &mapping.resource);
-            self.follow(kind, mapping, anew(|| watcher(api.clone(), config.clone()))).await;
+        match is_metadata {
+            true => self.watch_as::<true>(kind, mapping, config).await,
+            false => self.watch_as::<false>(kind, mapping, config).await,
         }
     }
 
-    async fn follow<K: Sighting>(
+    async fn watch_as<const IS_METADATA: bool>(
         self: &Arc<Self>,
         kind: &GroupKind,
         mapping: &Mapping,
-        events: impl Stream<Item = watcher::Result<Event<K>>>,
+        config: watcher::Config,
     ) {
+        let api = Api::<Sight<IS_METADATA>>::all_with(self.client.clone(), &mapping.resource);
+        self.follow(kind, mapping, anew(|| watcher(api.clone(), config.clone()))).await;
+    }
+
+    async fn follow<const IS_METADATA: bool>(
+        self: &Arc<Self>,
+        kind: &GroupKind,
+        mapping: &Mapping,
+        events: impl Stream<Item = watcher::Result<Event<Sight<IS_METADATA>>>>,
+    ) {
+        let depth = if IS_METADATA { Depth::Metadata } else { Depth::Whole };
         let mut events = pin!(events);
         let mut present = HashSet::new();
         let mut began = Instant::now();
@@ -151,21 +159,20 @@ impl Inner {
                     present.clear();
                     began = Instant::now();
                 }
-                Ok(Event::InitApply(object)) => {
-                    let id = id_of(kind, object.metadata());
-                    self.ledger.saw(&id, object.metadata(), object.body());
+                Ok(Event::InitApply(mut object)) => {
+                    let id = id_of(kind, &object.meta);
+                    self.ledger.saw(&id, &mut object);
                     present.insert(id);
                 }
                 Ok(Event::InitDone) => {
-                    let missed = self.ledger.listed(kind, K::DEPTH, &std::mem::take(&mut present), began);
+                    let missed = self.ledger.listed(kind, depth, &std::mem::take(&mut present), began);
                     missed.into_iter().for_each(|missed| self.look_for(missed, mapping));
                 }
-                Ok(Event::Apply(object)) => {
-                    let id = id_of(kind, object.metadata());
-                    self.ledger.saw(&id, object.metadata(), object.body());
+                Ok(Event::Apply(mut object)) => {
+                    self.ledger.saw(&id_of(kind, &object.meta), &mut object);
                 }
                 Ok(Event::Delete(object)) => {
-                    let missed = self.ledger.lost(&id_of(kind, object.metadata()), Some(object.metadata()));
+                    let missed = self.ledger.lost(&id_of(kind, &object.meta), Some(&object.meta));
                     missed.into_iter().for_each(|missed| self.look_for(missed, mapping));
                 }
                 Err(error) => {
@@ -234,38 +241,6 @@ impl Iterator for Pauses {
 
 impl Backoff for Pauses {
     fn reset(&mut self) {}
-}
-
-/// An object as a watch delivers it.
-trait Sighting {
-    const DEPTH: Depth;
-
-    fn metadata(&self) -> &ObjectMeta;
-    fn body(&self) -> Option<&DynamicObject>;
-}
-
-impl Sighting for DynamicObject {
-    const DEPTH: Depth = Depth::Whole;
-
-    fn metadata(&self) -> &ObjectMeta {
-        self.meta()
-    }
-
-    fn body(&self) -> Option<&DynamicObject> {
-        Some(self)
-    }
-}
-
-impl Sighting for PartialObjectMeta<DynamicObject> {
-    const DEPTH: Depth = Depth::Metadata;
-
-    fn metadata(&self) -> &ObjectMeta {
-        &self.metadata
-    }
-
-    fn body(&self) -> Option<&DynamicObject> {
-        None
-    }
 }
 
 fn id_of(kind: &GroupKind, meta: &ObjectMeta) -> ObjectId {

@@ -81,6 +81,30 @@ async fn without_a_ledger_an_unchanged_object_is_not_written() {
     assert_eq!(before.metadata.resource_version, after.metadata.resource_version);
 }
 
+/// A run reads an object as a whole, and the watch the parts that it needs: a difference between them would be drift for ever.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_run_has_read_is_what_the_watch_sees() {
+    let world = World::new().await;
+    let group = format!("{}.example.com", world.ns);
+    let crd = json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": format!("gadgets.{group}"), "annotations": {"example.com/note": "a<b & \"c\" é"}},
+        "spec": {"group": group, "scope": "Namespaced", "names": {"kind": "Gadget", "plural": "gadgets"},
+            "versions": [{"name": "v1", "served": true, "storage": true,
+                "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}}}]}});
+    let gadget = json!({"apiVersion": format!("{group}/v1"), "kind": "Gadget",
+        "metadata": {"name": "g", "namespace": world.ns}, "spec": {"a<b": [1, {"\"c\"": null}], "é": true}});
+    let manifests = [crd, gadget, world.deployment("web", "web"), world.cm("a", "1")];
+    let made = world.apply(&manifests).await.unwrap();
+    world.proved(&made).await;
+    let mut restarted = World::new().await;
+    restarted.ns.clone_from(&world.ns);
+    let again = restarted.apply(&manifests).await.unwrap();
+    assert_eq!(again.changed_lines(), "");
+    restarted.proved(&again).await;
+    assert!(restarted.notices.try_recv().is_err(), "no drift");
+    world.session.prune(&world.owner(), &made.inventory()).await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn drift_is_told_and_corrected() {
     let mut world = World::new().await;
