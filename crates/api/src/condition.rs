@@ -59,9 +59,11 @@ pub mod condition_type {
     pub const BUILD_FAILED: &str = "BuildFailed";
     /// An included repository has no artifact (GitRepository).
     pub const INCLUDE_UNAVAILABLE: &str = "IncludeUnavailable";
+    /// A refspec is still to be pushed for the commit that the message names (ImageUpdateAutomation). Present only while true.
+    pub const REFSPEC_PENDING: &str = "RefspecPending";
 
     /// All of these: what others write beside them is theirs (SRC-REC-11).
-    pub const OURS: [&str; 11] = [
+    pub const OURS: [&str; 12] = [
         READY,
         RECONCILING,
         STALLED,
@@ -73,6 +75,7 @@ pub mod condition_type {
         SOURCE_VERIFIED,
         BUILD_FAILED,
         INCLUDE_UNAVAILABLE,
+        REFSPEC_PENDING,
     ];
 }
 

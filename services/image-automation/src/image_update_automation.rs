@@ -1,6 +1,7 @@
 //! The ImageUpdateAutomation kind.
 
 mod act;
+mod debt;
 mod decide;
 mod failure;
 mod observe;
@@ -17,6 +18,7 @@ use weir_git::Git;
 use weir_runtime::condition::Writer;
 use weir_runtime::{Cache, Cause, Failure, ObjectKey, Outcome, Reconciler, Run};
 
+use self::debt::Debt;
 use self::decide::Work;
 pub(crate) use self::decide::engine_of;
 use crate::metrics::AutomationMetrics;
@@ -99,9 +101,10 @@ impl Reconciler for AutomationReconciler {
         if let Some(next) = decide::superfluous(&observed, run.now).filter(|_| is_woken_only) {
             return Outcome::new((*run.object).clone(), next);
         }
+        let debt = Debt::new(&run);
         let result = match decide::decide(&observed) {
             Ok(mut work) => match self.0.log_in(&mut work).await {
-                Ok(()) => self.0.act(&work, run.now).await,
+                Ok(()) => self.0.act(&work, &debt, run.now).await,
                 Err(failure) => Err(failure),
             },
             Err(failure) => Err(failure),
@@ -109,6 +112,6 @@ impl Reconciler for AutomationReconciler {
         if run.cancel.is_cancelled() && result.as_ref().is_err_and(failure::is_cancelled) {
             return Outcome::superseded((*run.object).clone());
         }
-        report::report(&run.object, observed.policies.unwrap_or_default(), result, run.now)
+        report::report(&debt.object(), observed.policies.unwrap_or_default(), result, run.now)
     }
 }

@@ -6,12 +6,12 @@ mod source;
 use std::time::Instant;
 
 use jiff::Timestamp;
-use weir_git::{Author, Checkout, CommitRequest, Error, Fetched, Lease, ObjectId, Signer};
+use weir_git::{Author, Checkout, CommitRequest, Error, Fetched, ObjectId, Signer};
 use weir_runtime::{Failure, ObjectKey};
 use weir_template::{Message, MessageData};
 
 use self::push::Target;
-use super::{Automation, Preview, decide::Work, failure};
+use super::{Automation, Preview, debt::Debt, decide::Work, failure};
 use crate::tree::{self, Edits};
 
 /// Tries of a run that lost the race for the branch each time; after that the normal backoff goes on (IU-16).
@@ -25,7 +25,7 @@ pub(super) enum Done {
     /// All marked values are right at this revision.
     UpToDate {
         revision: String,
-        /// The commit of an earlier run that came to no end; its refspec is pushed now.
+        /// The commit of an earlier run, whose refspec is pushed now.
         recovered: Option<String>,
     },
     /// A commit was pushed.
@@ -58,10 +58,10 @@ enum Attempt {
 }
 
 impl Automation {
-    pub(super) async fn act(&self, work: &Work, now: Timestamp) -> Result<Done, Failure> {
+    pub(super) async fn act(&self, work: &Work, debt: &Debt<'_>, now: Timestamp) -> Result<Done, Failure> {
         let mut tries = 1;
         loop {
-            match self.attempt(work, now).await? {
+            match self.attempt(work, debt, now).await? {
                 Attempt::Done(done) => return Ok(done),
                 Attempt::Lost(error) if tries >= MAX_ATTEMPTS => return Err(failure::push(&error)),
                 Attempt::Lost(error) => {
@@ -78,21 +78,23 @@ impl Automation {
         Ok((!files.is_empty()).then_some(Preview { message: prepared.message, files }))
     }
 
-    async fn attempt(&self, work: &Work, now: Timestamp) -> Result<Attempt, Failure> {
+    async fn attempt(&self, work: &Work, debt: &Debt<'_>, now: Timestamp) -> Result<Attempt, Failure> {
         let Some(prepared) = self.prepare(work).await? else { return Ok(Attempt::Done(Done::Skipped)) };
         let revision = short(prepared.checkout.revision()).to_owned();
         if prepared.edits.files.is_empty() {
-            let Target { base: head, is_unrecorded, .. } = prepared.target;
-            let unrecorded = (is_unrecorded && work.git.refspec.is_some()).then_some(head);
-            if work.owes_refspec || unrecorded.is_some() {
+            let owed = prepared.target.head().filter(|head| work.owes_refspec_of(*head));
+            if let Some(head) = owed {
                 self.push_refspec(work, &prepared.checkout, head, head).await?;
             }
-            let recovered = unrecorded.map(|commit| commit.to_string());
+            let recovered = owed.map(|commit| commit.to_string());
             return Ok(Attempt::Done(Done::UpToDate { revision, recovered }));
         }
         let Prepared { checkout, target, edits, message } = prepared;
-        let (base, refspec) = (target.base, work.git.refspec.as_ref().map(|refspec| refspec.text.clone()));
+        let base = target.base;
         let commit = commit(work, &checkout, base, edits, &message, now).await?;
+        if let Some(refspec) = &work.git.refspec {
+            debt.note(refspec, commit).await?;
+        }
         match self.push_branch(work, &checkout, commit, target).await {
             Ok(()) => {}
             Err(error @ Error::LeaseLost { .. }) => return Ok(Attempt::Lost(error)),
@@ -109,7 +111,7 @@ impl Automation {
             commit: commit.to_string(),
             revision: if work.git.switches { revision } else { pushed },
             branch: work.git.push_branch.clone(),
-            refspec,
+            refspec: work.git.refspec.as_ref().map(|refspec| refspec.text.clone()),
             message,
         })))
     }
@@ -139,6 +141,7 @@ impl Automation {
         if edits.files.is_empty() {
             return Ok(Some(Prepared { checkout, target, edits, message: String::new() }));
         }
+        self.check_fast_forward(work, &target).await?;
         let (automation, values) = (work.automation.clone(), work.commit.values.clone());
         let rendered = blocking(move || {
             let ObjectKey { namespace, name } = &automation;
@@ -155,27 +158,29 @@ impl Automation {
     async fn target(&self, work: &Work, checkout: &Checkout) -> Result<Target, Failure> {
         let head = checkout.commit().id;
         if !work.git.switches {
-            return Ok(Target::after(work, checkout.commit()));
+            return Ok(Target::after(head));
         }
-        let failed = |error: Error| failure::checkout(&error, work.access.remote.url.as_str());
-        if work.settings.all_branch_references {
-            let branch = self
-                .git
-                .fetch_more(&work.access.remote, checkout, &work.git.push_branch)
-                .await
-                .map_err(failed)?;
-            return Ok(match branch {
-                Some(commit) => Target::after(work, &commit),
-                None => Target::over(head, Lease::Absent),
-            });
-        }
-        // The branch is overwritten with the checkout and one commit, if that is allowed (IU-10).
-        match self.head_of(&work.access.remote, &work.git.push_ref()).await.map_err(failed)? {
-            None => Ok(Target::over(head, Lease::Absent)),
-            Some(found) if found == head || work.settings.force_push_branch => {
-                Ok(Target::over(head, Lease::Expect(found)))
-            }
-            Some(_) => Err(failure::push(&push::not_fast_forward(&work.git.push_ref()))),
+        let (remote, branch) = (&work.access.remote, &work.git.push_branch);
+        let target = if work.settings.all_branch_references {
+            let last = self.git.fetch_more(remote, checkout, branch).await;
+            last.map(|last| last.map_or(Target::new_branch(head), |last| Target::after(last.id)))
+        } else {
+            // The branch is overwritten with the checkout and one commit (IU-10).
+            let found = self.head_of(remote, &work.git.push_ref()).await;
+            found.map(|found| found.map_or(Target::new_branch(head), |found| Target::over(head, found)))
+        };
+        target.map_err(|error| failure::checkout(&error, remote.url.as_str()))
+    }
+
+    /// Refuses a commit that would drop others from the push branch, where the gate forbids that (IU-10).
+    async fn check_fast_forward(&self, work: &Work, target: &Target) -> Result<(), Failure> {
+        let Some(dropped) = target.dropped().filter(|_| !work.settings.force_push_branch) else {
+            return Ok(());
+        };
+        match self.git.is_ancestor(&work.access.remote, dropped, target.base).await {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(failure::push(&push::not_fast_forward(&work.git.push_ref()))),
+            Err(error) => Err(failure::push(&error)),
         }
     }
 }

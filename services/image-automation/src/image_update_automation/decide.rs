@@ -16,7 +16,7 @@ use weir_template::Engine;
 use weir_verify::git::SigningKey;
 
 use super::{
-    Settings,
+    Settings, debt,
     failure::{self, reason as reasons},
     observe::Observed,
 };
@@ -48,10 +48,8 @@ pub(super) struct Work {
     /// Folder in which markers are looked for.
     pub(super) path: String,
     pub(super) commit: Commit,
-    /// The last commit that the status knows to be pushed.
-    pub(super) last_push: Option<ObjectId>,
-    /// True when a second push may be owed from a failed run.
-    pub(super) owes_refspec: bool,
+    /// The note of the status about a refspec that an earlier run owes, if there is one (IU-12).
+    debt: Option<String>,
     pub(super) settings: Settings,
 }
 
@@ -66,6 +64,14 @@ pub(super) struct Commit {
     pub(super) values: BTreeMap<String, String>,
     /// The key that signs, if one does.
     pub(super) signing_key: Option<SigningKey>,
+}
+
+impl Work {
+    /// Returns true when an earlier run has pushed this commit and not the refspec.
+    pub(super) fn owes_refspec_of(&self, commit: ObjectId) -> bool {
+        let refspec = self.git.refspec.as_ref();
+        refspec.is_some_and(|refspec| self.debt == Some(debt::text(refspec, commit)))
+    }
 }
 
 /// Decides on the work of a run, or why there can be none.
@@ -103,11 +109,7 @@ pub(super) fn decide(observed: &Observed) -> Result<Work, Failure> {
             values: git.commit.message_template_values.clone(),
             signing_key,
         },
-        last_push: automation
-            .status
-            .as_ref()
-            .and_then(|status| status.last_push_commit.as_ref()?.parse().ok()),
-        owes_refspec: plan.refspec.is_some() && !is_ready(automation),
+        debt: debt::of(automation),
         settings: observed.settings,
         automation: key,
         git: plan,
@@ -228,10 +230,6 @@ fn known_revision(automation: &ImageUpdateAutomation, plan: &GitPlan, selected: 
 /// Leaves out what would break the header of a commit (SEC-9).
 fn printable(text: &str) -> String {
     text.chars().filter(|character| !character.is_control() && !matches!(character, '<' | '>')).collect()
-}
-
-fn is_ready(automation: &ImageUpdateAutomation) -> bool {
-    automation.status.as_ref().is_some_and(|status| condition::is_ready(&status.conditions))
 }
 
 #[cfg(test)]

@@ -22,6 +22,10 @@ pub(super) fn is_cancelled(failure: &Failure) -> bool {
     failure.reason == reason::CANCELLED
 }
 
+pub(super) fn cancelled() -> Failure {
+    Failure::retried(reason::CANCELLED, "context canceled")
+}
+
 pub(super) fn source_manager(cause: impl Display) -> Failure {
     Failure::retried(reason::SOURCE_MANAGER, format!("failed configuring source manager: {cause}"))
 }
@@ -45,7 +49,7 @@ pub(super) fn push(error: &weir_git::Error) -> Failure {
 
 fn git(context: &str, error: &weir_git::Error, cause: &str) -> Failure {
     if matches!(error, weir_git::Error::Cancelled) {
-        return Failure::retried(reason::CANCELLED, "context canceled");
+        return cancelled();
     }
     Failure::retried(reason::GIT_OPERATION, format!("{context}: {cause}"))
 }

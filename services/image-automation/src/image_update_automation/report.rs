@@ -1,7 +1,7 @@
 //! Conditions, observations and events of a run (image spec 4.7, 6).
 
 use jiff::Timestamp;
-use weir_api::{ImageUpdateAutomation, condition_time, reason};
+use weir_api::{ImageUpdateAutomation, condition_time, condition_type::REFSPEC_PENDING, reason};
 use weir_runtime::condition::{self, Writer};
 use weir_runtime::event::MAX_MESSAGE;
 use weir_runtime::{EventDraft, Failure, Next, Outcome};
@@ -45,6 +45,7 @@ pub(super) fn report(
                     status.last_push_time = Some(condition_time(now));
                 }
             }
+            condition::remove(&mut status.conditions, REFSPEC_PENDING);
             status.observed_generation = writer.generation();
             writer.ready(&mut status.conditions, reason::SUCCEEDED, UP_TO_DATE);
             // Without jitter, as with Flux.

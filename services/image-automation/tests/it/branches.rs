@@ -117,7 +117,7 @@ async fn a_refspec_onto_the_checkout_branch_drops_nobodys_commit() {
     assert_eq!(repo.log("main").unwrap()[0].parents, [human]);
 }
 
-/// IU-13: the branch was merged and deleted, and starts anew from the checkout; the copy of its last commit moves on.
+/// IU-9, IU-14: the branch was merged and deleted, and starts anew from the checkout; the copy of its last commit moves on.
 #[tokio::test]
 async fn a_merged_branch_starts_anew_and_a_refspec_that_is_a_fast_forward_follows() {
     let world = World::start().await;
@@ -156,4 +156,31 @@ async fn a_branch_that_has_the_values_and_a_deleted_automation_get_no_commit() {
     api.delete("app", &Default::default()).await.unwrap();
     weir_testkit::wait_gone(&api, "app", crate::world::DEADLINE).await.unwrap();
     assert_eq!((repo.head("main").unwrap(), repo.head("auto").unwrap()), (first, done));
+}
+
+/// IU-10: with both gates off, the push branch is neither read nor overwritten.
+#[tokio::test]
+async fn a_branch_that_may_not_be_overwritten_matters_only_when_there_is_something_to_push() {
+    let flags = ["--feature-gates=GitAllBranchReferences=false,GitForcePushBranch=false".to_owned()];
+    let world = World::start_with(|_| Vec::new(), &flags).await;
+    let repo = world.app().await;
+    let first = repo.head("main").unwrap();
+    world.automation("app", json!({"push": {"branch": "auto"}})).await;
+    world.until_seen("app", "web", "1.0.0").await;
+    let merged = repo.head("auto").unwrap();
+    // The same change comes to the checkout in another commit.
+    let human = repo.commit("main", "human", &[("web.yaml", &world.manifest("r/web:1.0.0", "web"))]).unwrap();
+    world.select("other", "r/other", "1").await;
+    world.until_seen("app", "other", "1").await;
+    assert_eq!(repo.head("auto").unwrap(), merged);
+
+    world.select("web", "r/web", "1.1.0").await;
+    world.until_failed("app", "non-fast-forward update").await;
+    assert_eq!(repo.head("auto").unwrap(), merged);
+
+    // A branch whose commits are all in the checkout loses none.
+    repo.set_branch("auto", &first).unwrap();
+    world.touch("app").await;
+    world.until_seen("app", "web", "1.1.0").await;
+    assert_eq!(repo.log("auto").unwrap()[0].parents, [human]);
 }

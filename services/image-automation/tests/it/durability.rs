@@ -22,7 +22,7 @@ fn is_ready(condition: &Value) -> bool {
     condition["type"] == "Ready" && condition["status"] == "True"
 }
 
-/// IU-14: the status of the killed run still says Ready, of the run before.
+/// IU-12: the status of the killed run still says Ready, of the run before.
 #[rstest]
 #[case("main")]
 #[case("auto")]

@@ -14,6 +14,8 @@ mod durability;
 mod faults;
 mod grpc;
 mod policies;
+mod races;
+mod refspecs;
 mod resolutions;
 mod signing;
 mod stock;

@@ -20,6 +20,7 @@ pub struct World {
     pub namespace: String,
     pub git: GitServer,
     pub grpc: u16,
+    pub metrics: u16,
     pub controller: Process,
     folder: Folder,
 }
@@ -37,16 +38,17 @@ impl World {
         let plane = ControlPlane::shared().await.unwrap();
         plane.apply_crds(&repo_path("deploy/kustomize/crds")).await.unwrap();
         let namespace = plane.unique_namespace("auto").await.unwrap();
-        let (folder, grpc) = (Folder::new("auto").unwrap(), free_port().unwrap());
-        let controller = launch(plane, &folder, &namespace, grpc, environment(&folder), flags);
-        Self { plane, namespace, git: GitServer::start().await.unwrap(), grpc, controller, folder }
+        let folder = Folder::new("auto").unwrap();
+        let ports @ [grpc, metrics] = [free_port().unwrap(), free_port().unwrap()];
+        let controller = launch(plane, &folder, &namespace, ports, environment(&folder), flags);
+        Self { plane, namespace, git: GitServer::start().await.unwrap(), grpc, metrics, controller, folder }
     }
 
     /// Kills the controller, if it still lives, and starts it again with environment variables.
     pub fn start_again(&mut self, environment: impl Fn(&Folder) -> Vec<(&'static str, String)>) {
         self.controller.kill();
-        let environment = environment(&self.folder);
-        self.controller = launch(self.plane, &self.folder, &self.namespace, self.grpc, environment, &[]);
+        let (environment, ports) = (environment(&self.folder), [self.grpc, self.metrics]);
+        self.controller = launch(self.plane, &self.folder, &self.namespace, ports, environment, &[]);
     }
 
     /// The environment of a controller that is killed once, after the push of a branch.
@@ -104,10 +106,15 @@ impl World {
 
     /// An automation of the repository of the same name; `git` is merged into its Git section.
     pub async fn automation(&self, name: &str, git: Value) {
+        self.automation_of(name, git, json!({"strategy": "Setters"})).await;
+    }
+
+    /// The same with an update section.
+    pub async fn automation_of(&self, name: &str, git: Value, update: Value) {
         let mut section = json!({"commit": {"author": {"name": "bot", "email": "bot@example.com"}}});
         json_patch::merge(&mut section, &git);
-        let spec =
-            json!({"interval": "1h", "sourceRef": {"kind": "GitRepository", "name": name}, "git": section});
+        let source = json!({"kind": "GitRepository", "name": name});
+        let spec = json!({"interval": "1h", "sourceRef": source, "git": section, "update": update});
         let metadata = json!({"name": name});
         self.apply(
             json!({"apiVersion": IMAGE, "kind": "ImageUpdateAutomation", "metadata": metadata, "spec": spec}),
@@ -173,7 +180,7 @@ fn launch(
     plane: &ControlPlane,
     folder: &Folder,
     namespace: &str,
-    grpc: u16,
+    [grpc, metrics]: [u16; 2],
     environment: Vec<(&'static str, String)>,
     flags: &[String],
 ) -> Process {
@@ -183,12 +190,8 @@ fn launch(
         .env("RUNTIME_NAMESPACE", namespace)
         .envs(environment)
         .arg(format!("--grpc-addr=127.0.0.1:{grpc}"))
-        .args([
-            "--watch-all-namespaces=false",
-            "--metrics-addr=0",
-            "--health-addr=0",
-            "--log-encoding=console",
-        ])
+        .arg(format!("--metrics-addr=127.0.0.1:{metrics}"))
+        .args(["--watch-all-namespaces=false", "--health-addr=0", "--log-encoding=console"])
         .args(flags);
     Process::start("image-automation-controller", &mut command, &folder.path().join("log")).unwrap()
 }

@@ -1,14 +1,10 @@
 //! Moves references of the remote, each only from where it was seen (IU-14, IU-15).
 
 use tokio_util::sync::CancellationToken;
-use weir_git::{Checkout, CommitInfo, Error, Lease, ObjectId, PushRequest, Remote};
+use weir_git::{Checkout, Error, Lease, ObjectId, PushRequest, Remote};
 use weir_runtime::Failure;
 
-use super::super::{
-    Automation,
-    decide::{Commit, Work},
-    failure,
-};
+use super::super::{Automation, decide::Work, failure};
 use crate::git_source::Refspec;
 
 /// The target of a commit.
@@ -16,24 +12,36 @@ pub(super) struct Target {
     /// The commit that it follows.
     pub(super) base: ObjectId,
     /// State that the branch must have.
-    pub(super) lease: Lease,
-    /// True when the branch's last commit is the automation's own and the status does not know it: the run that pushed it came to no
-    /// end, and a refspec may not have followed.
-    pub(super) is_unrecorded: bool,
+    lease: Lease,
 }
 
 impl Target {
     /// The place behind the last commit of the branch.
-    pub(super) fn after(work: &Work, last: &CommitInfo) -> Self {
-        let Commit { name, email, .. } = &work.commit;
-        let is_own = last.author == format!("{name} <{email}>");
-        let is_known = work.last_push == Some(last.id);
-        Self { base: last.id, lease: Lease::Expect(last.id), is_unrecorded: is_own && !is_known }
+    pub(super) fn after(head: ObjectId) -> Self {
+        Self::over(head, head)
     }
 
-    /// The place behind a commit that is not the branch's.
-    pub(super) fn over(base: ObjectId, lease: Lease) -> Self {
-        Self { base, lease, is_unrecorded: false }
+    /// A branch that begins with `base`.
+    pub(super) fn new_branch(base: ObjectId) -> Self {
+        Self { base, lease: Lease::Absent }
+    }
+
+    /// The place behind `base`, where the branch has another last commit.
+    pub(super) fn over(base: ObjectId, head: ObjectId) -> Self {
+        Self { base, lease: Lease::Expect(head) }
+    }
+
+    /// The last commit of the branch, if the new one comes behind it.
+    pub(super) fn head(&self) -> Option<ObjectId> {
+        (self.lease == Lease::Expect(self.base)).then_some(self.base)
+    }
+
+    /// The last commit of the branch, if the new one does not come behind it.
+    pub(super) fn dropped(&self) -> Option<ObjectId> {
+        match self.lease {
+            Lease::Expect(head) if head != self.base => Some(head),
+            _ => None,
+        }
     }
 }
 
@@ -78,8 +86,8 @@ impl Automation {
         pushed
     }
 
-    /// Pushes the refspec, if there is one. `commit` is the head of the push branch now, `base` what it was before. Without a
-    /// plus sign, only a destination whose commits are all in what is pushed is moved. Goes on when the run is superseded, as
+    /// Pushes the refspec, if there is one. `commit` is the head of the push branch now, `base` what it was before: the same commit
+    /// when a refspec is owed. Without a plus sign, only a destination whose commits are all in what is pushed is moved. Goes on when the run is superseded, as
     /// the commit is pushed already.
     pub(super) async fn push_refspec(
         &self,
@@ -114,7 +122,11 @@ impl Automation {
             lease,
             options: work.git.options.clone(),
         };
-        self.push(work, &remote, checkout, request).await.map_err(failed)
+        match self.push(work, &remote, checkout, request).await {
+            // The server took it before a status could say so.
+            Err(error) if commit == base && is_taken(&error) => Ok(()),
+            pushed => pushed.map_err(failed),
+        }
     }
 
     /// The commit at a reference of the remote.
@@ -122,6 +134,13 @@ impl Automation {
         let refs = self.git.list(remote).await?;
         Ok(refs.into_iter().find(|known| known.name == refname).map(|known| known.id))
     }
+}
+
+/// Returns true when a server that makes reviews of what is pushed has one of this commit already: its list of references does not
+/// show them. The words are those of Gerrit and of Gitea.
+fn is_taken(error: &Error) -> bool {
+    let Error::PushRejected { reason, .. } = error else { return false };
+    ["no new changes", "new commit is same with old commit"].iter().any(|words| reason.contains(words))
 }
 
 /// The commit that a refspec's source means: what was just pushed, or what was checked out.
@@ -135,4 +154,19 @@ fn source_of(work: &Work, refspec: &Refspec, checkout: &Checkout, commit: Object
 /// The remote without the run's end: pushes that have begun go on when the run is superseded, so that their answers are recorded.
 fn to_the_end(remote: &Remote) -> Remote {
     Remote { cancel: CancellationToken::new(), ..remote.clone() }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use weir_git::Error;
+
+    #[rstest]
+    #[case::gerrit("no new changes", true)]
+    #[case::gitea("new commit is same with old commit", true)]
+    #[case::other("prohibited by Gerrit: not permitted: create", false)]
+    fn commits_that_a_server_has_in_review(#[case] reason: &str, #[case] expected: bool) {
+        let error = Error::PushRejected { refname: "refs/for/main".into(), reason: reason.into() };
+        assert_eq!(super::is_taken(&error), expected);
+    }
 }

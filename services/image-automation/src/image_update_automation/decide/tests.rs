@@ -74,6 +74,31 @@ fn a_run_is_short_only_when_nothing_can_have_changed(#[case] change: Value, #[ca
     assert_eq!(work.known_revision.as_deref(), known);
 }
 
+const HEAD: &str = "0123456789012345678901234567890123456789";
+
+/// IU-12: only the note of this commit and this refspec makes a debt, whatever else has failed.
+#[rstest]
+#[case::noted("main:refs/for/main", Some(HEAD), true)]
+#[case::noted_of_another_commit(
+    "main:refs/for/main",
+    Some("9876543210987654321098765432109876543210"),
+    false
+)]
+#[case::noted_of_another_refspec("main:copy", Some(HEAD), false)]
+#[case::never_noted("main:refs/for/main", None, false)]
+fn a_refspec_is_owed_by_its_note(#[case] refspec: &str, #[case] noted: Option<&str>, #[case] is_owed: bool) {
+    let condition = |type_: &str, status: &str, message: String| json!({"type": type_, "status": status, "reason": "Any", "message": message, "lastTransitionTime": "2026-01-01T00:00:00Z"});
+    let mut conditions = vec![condition("Ready", "False", "no such branch".to_owned())];
+    conditions.extend(noted.map(|commit| {
+        let text = format!("refspec 'main:refs/for/main' is to be pushed for commit '{commit}'");
+        condition("RefspecPending", "True", text)
+    }));
+    let push = json!({"push": {"refspec": refspec}});
+    let change = json!({"spec": {"git": push}, "status": {"conditions": conditions}});
+    let work = decide(&observed(change)).unwrap();
+    assert_eq!(work.owes_refspec_of(HEAD.parse().unwrap()), is_owed);
+}
+
 #[test]
 fn a_new_selection_needs_a_full_run() {
     let observed = Observed { policies: Ok(selected("2")), ..observed(json!({})) };

@@ -116,6 +116,22 @@ fn a_failure_keeps_what_was_observed_and_is_tried_again() {
     assert_eq!(status.last_automation_run_time.unwrap().0, Timestamp::UNIX_EPOCH);
 }
 
+/// IU-12: a debt ends with a success and outlives any failure.
+#[rstest]
+#[case(Ok(up_to_date()), false)]
+#[case(Ok(pushed()), false)]
+#[case(Err(Failure::retried("GitOperationFailed", "no")), true)]
+#[case(Err(Failure::stalled("AccessDenied", "no")), true)]
+fn the_note_of_a_refspec_ends_with_a_success(#[case] result: Result<Done, Failure>, #[case] is_kept: bool) {
+    let note = json!({"conditions": [{
+        "type": "RefspecPending", "status": "True", "reason": "PushPending", "message": "refspec",
+        "lastTransitionTime": "2026-01-01T00:00:00Z",
+    }]});
+    let outcome = report(&automation(note), Selected::new(), result, Timestamp::UNIX_EPOCH);
+    let conditions = outcome.object.status.unwrap().conditions;
+    assert_eq!(conditions.iter().any(|condition| condition.type_ == "RefspecPending"), is_kept);
+}
+
 #[test]
 fn a_terminal_failure_stalls() {
     let failure = Failure::stalled("AccessDenied", "no");
