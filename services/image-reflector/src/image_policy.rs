@@ -8,12 +8,14 @@ mod report;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::task::JoinError;
 use weir_api::{ImagePolicy, ImageRepository};
 use weir_oci::Registries;
 use weir_runtime::condition::Writer;
-use weir_runtime::{Cache, ObjectKey, Outcome, Reconciler, Run};
+use weir_runtime::{Cache, Failure, ObjectKey, Outcome, Reconciler, Run};
 
 use self::decide::{Plan, decide};
+use self::observe::Observed;
 use crate::{access::Accesses, tag_store::TagStore, visited::Visited};
 
 /// The reconciler.
@@ -55,7 +57,14 @@ impl Reconciler for Selector {
         let writer = Writer::of(&*run.object, run.now);
         run.looking(&writer.progress());
         let observed = self.observe(&run).await;
-        let plan = decide(&observed);
+        let (observed, plan) = match run.cancel.run_until_cancelled(decided(observed)).await {
+            Some(Ok(decided)) => decided,
+            Some(Err(lost)) => {
+                let failure = Failure::retried(weir_api::reason::FAILED, format!("selection failed: {lost}"));
+                return report::report(&run.object, &writer, Plan::Fail(failure), None);
+            }
+            None => return Outcome::superseded(ImagePolicy::clone(&run.object)),
+        };
         let latest = match &plan {
             Plan::Select(choice) => {
                 let asking = run.cancel.run_until_cancelled(self.act(&observed, choice));
@@ -68,4 +77,14 @@ impl Reconciler for Selector {
         };
         report::report(&run.object, &writer, plan, latest)
     }
+}
+
+/// Decides off the reactor: a repository may have a million tags, which are gone afterwards.
+async fn decided(mut observed: Observed) -> Result<(Observed, Plan), JoinError> {
+    let deciding = tokio::task::spawn_blocking(move || {
+        let plan = decide(&observed);
+        observed.tags = Ok(Vec::new());
+        (observed, plan)
+    });
+    deciding.await
 }

@@ -54,7 +54,7 @@ pub(super) enum DigestPlan {
     Fetch,
 }
 
-/// Decides what a run does.
+/// Decides what a run does. The plan of a run that is cancelled meanwhile counts for nothing.
 pub(super) fn decide(observed: &Observed) -> Plan {
     match selection(observed) {
         Ok(plan) => plan,
@@ -78,7 +78,8 @@ fn selection(observed: &Observed) -> Result<Plan, Failure> {
         return Ok(wait(observed, object));
     }
     let filter = filter(spec)?;
-    let tag = select(&policy, filter.as_ref(), tags.iter().map(String::as_str));
+    let tags = tags.iter().map(String::as_str).take_while(|_| !observed.cancel.is_cancelled());
+    let tag = select(&policy, filter.as_ref(), tags);
     let tag = tag.map_err(|error| Failure::retried(FAILURE, error.to_string()))?.to_owned();
     let name = object.spec.image.clone();
     let digest = digest_plan(&observed.policy, &name, &tag);

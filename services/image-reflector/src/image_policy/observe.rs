@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Namespace;
 use kube::Api;
+use tokio_util::sync::CancellationToken;
 use weir_api::{ImagePolicy, ImageRepository};
 use weir_runtime::{Cause, Run};
 
@@ -23,6 +24,8 @@ pub(super) struct Observed {
     /// True when the run waited for tags already.
     pub(super) has_waited: bool,
     pub(super) settings: Settings,
+    /// Ends the look at the tags.
+    pub(super) cancel: CancellationToken,
 }
 
 impl Selector {
@@ -42,8 +45,16 @@ impl Selector {
         let tags = self.store.blocking(move |store| store.read(&key)).await;
         let tags = tags.map_err(|error| error.to_string());
         let has_waited = run.caused_by(Cause::Timer) || run.caused_by(Cause::Retry);
-        let settings = self.settings;
-        Observed { policy, repository, is_to_be_visited, namespace_labels, tags, has_waited, settings }
+        Observed {
+            policy,
+            repository,
+            is_to_be_visited,
+            namespace_labels,
+            tags,
+            has_waited,
+            settings: self.settings,
+            cancel: run.cancel.clone(),
+        }
     }
 
     async fn namespace_labels(&self, name: &str) -> Result<BTreeMap<String, String>, String> {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use rstest::rstest;
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 use weir_runtime::{Failure, Next};
 
 use super::{DigestPlan, Plan, decide};
@@ -37,6 +38,7 @@ fn observed(policy_change: Value, repository_change: Value) -> Observed {
         tags: Ok(["2.0.0", "1.1.0", "1.0.0"].map(str::to_owned).to_vec()),
         has_waited: false,
         settings: SETTINGS,
+        cancel: CancellationToken::new(),
     }
 }
 
