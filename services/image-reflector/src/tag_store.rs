@@ -9,10 +9,11 @@ mod version;
 use std::io::{self, Read, Write};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use cap_std::{
     ambient_authority,
-    fs::{Dir, OpenOptions, OpenOptionsExt},
+    fs::{Dir, File, OpenOptions, OpenOptionsExt},
 };
 use flate2::{Compression, read::MultiGzDecoder, write::GzEncoder};
 use sha2::{Digest, Sha256};
@@ -118,18 +119,20 @@ impl TagStore {
         Ok(read > 0)
     }
 
-    /// The list of a repository as it was written; empty if nothing is stored.
+    /// The list of a repository as it was written last; empty if nothing is stored.
     fn list_of(&self, key: &ObjectKey) -> io::Result<Box<dyn Read>> {
         let Some(folder) = self.folder(key)? else { return Ok(Box::new(io::empty())) };
-        match folder.open(PLAIN) {
-            Ok(file) => Ok(Box::new(file)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => match folder.open(GZIPPED) {
-                Ok(file) => Ok(Box::new(MultiGzDecoder::new(file))),
-                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Box::new(io::empty())),
-                Err(error) => Err(error),
-            },
-            Err(error) => Err(error),
+        let (mut plain, gzipped) = (there(folder.open(PLAIN))?, there(folder.open(GZIPPED))?);
+        if plain.is_none() && gzipped.is_none() {
+            // The list may have changed its form between the two.
+            plain = there(folder.open(PLAIN))?;
         }
+        Ok(match (plain, gzipped) {
+            (Some(plain), Some(gzipped)) if modified(&plain)? < modified(&gzipped)? => unzipped(gzipped),
+            (Some(plain), _) => Box::new(plain),
+            (None, Some(gzipped)) => unzipped(gzipped),
+            (None, None) => Box::new(io::empty()),
+        })
     }
 
     /// Replaces the tags of a repository.
@@ -154,7 +157,7 @@ impl TagStore {
         file.sync_all()?;
         let (place, other) = if is_long { (GZIPPED, PLAIN) } else { (PLAIN, GZIPPED) };
         folder.rename(PARTIAL, &folder, place)?;
-        // The plain file is read first, so the one that is left over must not be it for long.
+        // A crash before this leaves both; the newer one counts.
         gone(folder.remove_file(other))
     }
 
@@ -195,11 +198,23 @@ impl TagStore {
     }
 
     fn folder(&self, key: &ObjectKey) -> io::Result<Option<Dir>> {
-        match self.root.open_dir(folder_of(key)?) {
-            Ok(folder) => Ok(Some(folder)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error),
-        }
+        there(self.root.open_dir(folder_of(key)?))
+    }
+}
+
+fn unzipped(file: File) -> Box<dyn Read> {
+    Box::new(MultiGzDecoder::new(file))
+}
+
+fn modified(file: &File) -> io::Result<SystemTime> {
+    file.metadata()?.modified().map(cap_std::time::SystemTime::into_std)
+}
+
+/// Opening gives nothing where nothing is.
+fn there<T>(opened: io::Result<T>) -> io::Result<Option<T>> {
+    match opened {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        opened => opened.map(Some),
     }
 }
 

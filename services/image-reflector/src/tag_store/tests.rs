@@ -1,6 +1,7 @@
 //! Round trips, both forms, and what happens to strangers.
 
 use proptest::prelude::*;
+use rstest::rstest;
 use weir_runtime::ObjectKey;
 
 use super::{TagStore, revision};
@@ -38,6 +39,21 @@ fn short_lists_are_plain_and_long_ones_gzipped_and_only_one_is_left() {
             std::fs::read_dir(&place).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert_eq!(files, [file]);
     }
+}
+
+/// IR-28: a crash after the new form was written and before the old one was removed.
+#[rstest]
+#[case("tags.txt", "new")]
+#[case("tags.txt.gz", "old")]
+fn of_both_forms_the_newer_one_counts(#[case] older: &str, #[case] read: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let key = ObjectKey::new("ns", "app");
+    let place = folder.path().join("imagerepository/ns/app");
+    TagStore::open(folder.path(), 0).unwrap().write(&key, &owned(&["new"])).unwrap();
+    std::fs::write(place.join("tags.txt"), "old\n").unwrap();
+    let file = std::fs::File::options().write(true).open(place.join(older)).unwrap();
+    file.set_modified(std::time::SystemTime::now() - std::time::Duration::from_secs(10)).unwrap();
+    assert_eq!(TagStore::open(folder.path(), 64).unwrap().read(&key).unwrap(), [read]);
 }
 
 #[test]
@@ -85,6 +101,21 @@ fn another_format_is_wiped_and_ours_is_kept() {
     assert_eq!(TagStore::open(folder.path(), 64).unwrap().read(&key).unwrap(), ["a"]);
     std::fs::write(folder.path().join(".storage-wipe-in-progress"), "").unwrap();
     assert!(TagStore::open(folder.path(), 64).unwrap().keys().unwrap().is_empty());
+}
+
+/// IR-30: a marker that cannot be read says nothing about the format.
+#[test]
+fn an_unreadable_marker_does_not_wipe_the_store() {
+    let folder = tempfile::tempdir().unwrap();
+    let key = ObjectKey::new("ns", "app");
+    TagStore::open(folder.path(), 64).unwrap().write(&key, &owned(&["a"])).unwrap();
+    let marker = folder.path().join(".storage-version");
+    std::fs::remove_file(&marker).unwrap();
+    std::fs::create_dir(&marker).unwrap();
+    assert!(TagStore::open(folder.path(), 64).is_err());
+    std::fs::remove_dir(&marker).unwrap();
+    std::fs::write(&marker, "2\n").unwrap();
+    assert_eq!(TagStore::open(folder.path(), 64).unwrap().read(&key).unwrap(), ["a"]);
 }
 
 #[test]

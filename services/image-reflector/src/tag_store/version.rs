@@ -13,7 +13,12 @@ const FORMAT: &str = "2";
 
 /// Makes the folder one of our format.
 pub(super) fn settle(root: &Dir) -> io::Result<()> {
-    let is_ours = root.read_to_string(MARKER).is_ok_and(|format| format.trim() == FORMAT);
+    let is_ours = match root.read(MARKER) {
+        Ok(format) => format.trim_ascii() == FORMAT.as_bytes(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => false,
+        // The disk may be at fault, and not the format.
+        Err(error) => return Err(error),
+    };
     if is_ours && !root.exists(WIPING) {
         return Ok(());
     }
