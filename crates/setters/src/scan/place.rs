@@ -26,8 +26,8 @@ impl<'c> Comments<'c> {
     }
 }
 
-/// Returns true when the scalar's neighbourhood has the sign of a comment, so that one may mark it. What is read beside one scalar is not
-/// read beside another, so that the time does not grow with the length of a line.
+/// Returns true when the scalar's neighbourhood has the sign of a comment, so that one may mark it. No text is read for more than
+/// one scalar, so that the time does not grow with the length of a line.
 pub(super) fn may_be_marked(text: &str, candidate: &Candidate) -> bool {
     let has_sign = |line: Option<usize>| line.is_some_and(|line| line_at(text, line).contains('#'));
     let beside = if is_block(candidate.target.style) {
