@@ -32,6 +32,11 @@ pub fn client(mut config: kube::Config, metrics: RequestMetrics) -> kube::Result
     Ok(builder(config)?.with_layer(&Counting { metrics, host }).with_layer(&Confining).build())
 }
 
+/// Returns true when another write came first.
+pub(crate) fn is_conflict(error: &kube::Error) -> bool {
+    matches!(error, kube::Error::Api(status) if status.code == 409)
+}
+
 /// Returns the API server's own message, without the whole answer that the client's text repeats behind it.
 pub fn reason(error: kube::Error) -> String {
     match error {

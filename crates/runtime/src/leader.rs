@@ -59,6 +59,7 @@ impl Election {
             match stop.run_until_cancelled(held).await {
                 Some(Ok(Ok(true))) => return true,
                 Some(Ok(Ok(false))) => {}
+                Some(Ok(Err(error))) if client::is_conflict(&error) => {}
                 Some(Ok(Err(error))) => {
                     tracing::warn!(lease = self.lease, error = client::reason(error), "lease not readable")
                 }
@@ -113,6 +114,7 @@ impl Election {
                 Ok(Ok(true)) => renewed = Instant::now(),
                 Ok(Ok(false)) | Err(_) => return,
                 Ok(Err(error)) => {
+                    // Also when another write came first: the next try sees by whom.
                     tracing::warn!(lease = self.lease, error = client::reason(error), "lease not renewed")
                 }
             }
@@ -123,6 +125,7 @@ impl Election {
         Api::namespaced(client.clone(), &self.namespace)
     }
 
+    /// Returns false when another process holds the Lease.
     async fn try_hold(&self, client: &kube::Client, observed: &mut Observed) -> kube::Result<bool> {
         let api = self.api(client);
         let now = Timestamp::now();
@@ -131,7 +134,7 @@ impl Election {
                 metadata: ObjectMeta { name: Some(self.lease.clone()), ..ObjectMeta::default() },
                 spec: Some(self.held(None, now)),
             };
-            return conflict_is_loss(api.create(&PostParams::default(), &lease).await);
+            return api.create(&PostParams::default(), &lease).await.map(|_| true);
         };
         let spec = lease.spec.clone().unwrap_or_default();
         let ours = spec.holder_identity.as_deref() == Some(self.identity.as_str());
@@ -139,7 +142,7 @@ impl Election {
             return Ok(false);
         }
         let lease = Lease { spec: Some(self.held(Some(&spec), now)), ..lease };
-        conflict_is_loss(api.replace(&self.lease, &PostParams::default(), &lease).await)
+        api.replace(&self.lease, &PostParams::default(), &lease).await.map(|_| true)
     }
 
     fn held(&self, before: Option<&LeaseSpec>, now: Timestamp) -> LeaseSpec {
@@ -210,14 +213,6 @@ impl Observed {
     }
 }
 
-fn conflict_is_loss(written: kube::Result<Lease>) -> kube::Result<bool> {
-    match written {
-        Ok(_) => Ok(true),
-        Err(kube::Error::Api(status)) if status.code == 409 => Ok(false),
-        Err(error) => Err(error),
-    }
-}
-
 /// The host's name, and what no other replica has. A Pod's UID outlives its containers, which run one after the other: one that is
 /// started again after a crash has the Lease at once. Elsewhere a random UUID.
 fn identity(pod_uid: Option<String>) -> String {
@@ -235,6 +230,13 @@ fn lease_name(controller: &str, selector: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::convert::Infallible;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use kube::client::Body;
+    use serde_json::json;
+
     use super::*;
 
     #[rstest::rstest]
@@ -266,6 +268,37 @@ mod tests {
         assert!(!observed.expired(&spec), "an old time stamp alone says nothing");
         tokio::time::advance(Duration::from_secs(36)).await;
         assert!(observed.expired(&spec));
+    }
+
+    /// As client-go does: another write to the Lease is one failed try, and only another holder is a loss.
+    #[tokio::test]
+    async fn a_write_that_comes_between_is_no_loss() {
+        let puts = Arc::new(AtomicUsize::new(0));
+        let seen = puts.clone();
+        let server = tower::service_fn(move |request: http::Request<Body>| {
+            let tries =
+                if request.method() == http::Method::PUT { seen.fetch_add(1, Ordering::SeqCst) } else { 0 };
+            let holder = if seen.load(Ordering::SeqCst) > 2 { "thief" } else { "ours" };
+            let (code, answer) = match (request.method() == http::Method::PUT, tries) {
+                (true, 0) => {
+                    (409, json!({ "kind": "Status", "code": 409, "message": "", "reason": "Conflict" }))
+                }
+                _ => (200, json!({ "metadata": { "name": "l" }, "spec": { "holderIdentity": holder } })),
+            };
+            let body = Body::from(serde_json::to_vec(&answer).unwrap());
+            async move { Ok::<_, Infallible>(http::Response::builder().status(code).body(body).unwrap()) }
+        });
+        let election = Election {
+            lease: "l".into(),
+            namespace: "n".into(),
+            identity: "ours".into(),
+            duration: Duration::from_secs(60),
+            renew_deadline: Duration::from_secs(60),
+            retry_period: Duration::from_millis(1),
+            release: false,
+        };
+        election.renew_until_lost(&kube::Client::new(server, "default")).await;
+        assert_eq!(puts.load(Ordering::SeqCst), 3, "a conflict, two renewals, and then the thief");
     }
 
     #[test]
