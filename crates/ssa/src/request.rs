@@ -66,7 +66,7 @@ impl Target<'_> {
         mode: Mode,
     ) -> Result<T, kube::Error> {
         let query =
-            format!("?fieldManager={}&force=true&fieldValidation=Ignore{}", encode(manager), mode.query());
+            format!("?fieldValidation=Ignore&fieldManager={}&force=true{}", encode(manager), mode.query());
         self.send(Method::PATCH, &query, "application/apply-patch+yaml", body).await
     }
 
