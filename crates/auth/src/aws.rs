@@ -3,6 +3,7 @@
 mod codecommit;
 mod ecr;
 mod eks;
+mod profiles;
 mod role;
 mod sign;
 mod transport;
@@ -83,7 +84,9 @@ async fn keys(
 ) -> Result<(String, Keys), ProviderError> {
     let given = region.filter(|region| !region.is_empty()).map(str::to_owned);
     let region = match identity {
-        Identity::Pod(_) => given.or_else(|| std::env::var(REGION).ok()).ok_or(ProviderError::NoPodRegion)?,
+        Identity::Pod(_) | Identity::Person => {
+            given.or_else(|| std::env::var(REGION).ok()).ok_or(ProviderError::NoPodRegion)?
+        }
         Identity::Account(account) => {
             role_of(account)?;
             given.ok_or(ProviderError::NoRegion)?
@@ -94,7 +97,8 @@ async fn keys(
         loader = loader.endpoint_url(endpoint);
     }
     let keys = match identity {
-        Identity::Pod(_) => pod(&loader.load().await).await?,
+        Identity::Pod(_) => own(&loader.profile_files(profiles::of_pod().await).load().await).await?,
+        Identity::Person => own(&loader.load().await).await?,
         Identity::Account(account) => {
             federated(account, &loader.no_credentials().load().await, &region).await?
         }
@@ -126,8 +130,8 @@ fn loader(client: &Client, region: &str) -> ConfigLoader {
         .http_client(Transport(client.clone()))
 }
 
-/// The pod's keys: environment, web identity, container or instance role, in the SDK's order.
-async fn pod(config: &aws_config::SdkConfig) -> Result<Keys, ProviderError> {
+/// The keys of this process: environment, profile, web identity, container or instance role, in the SDK's order.
+async fn own(config: &aws_config::SdkConfig) -> Result<Keys, ProviderError> {
     let what = "failed to get AWS credentials";
     let none = || ProviderError::Library { what, reason: "no provider is configured".to_owned() };
     let provider = config.credentials_provider().ok_or_else(none)?;

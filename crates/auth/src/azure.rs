@@ -12,8 +12,8 @@ use std::time::{Duration, SystemTime};
 use azure_core::credentials::{AccessToken, TokenCredential};
 use azure_core::http::{ClientMethodOptions, ClientOptions, Transport};
 use azure_identity::{
-    ClientAssertion, ClientAssertionCredential, ClientAssertionCredentialOptions, ManagedIdentityCredential,
-    ManagedIdentityCredentialOptions, UserAssignedId, WorkloadIdentityCredential,
+    ClientAssertion, ClientAssertionCredential, ClientAssertionCredentialOptions, DeveloperToolsCredential,
+    ManagedIdentityCredential, ManagedIdentityCredentialOptions, UserAssignedId, WorkloadIdentityCredential,
     WorkloadIdentityCredentialOptions,
 };
 use base64::Engine;
@@ -151,6 +151,7 @@ async fn access_token(
 ) -> Result<AccessToken, ProviderError> {
     let token = match identity {
         Identity::Pod(_) => pod(client, scope).await,
+        Identity::Person => person(client, scope).await,
         Identity::Account(account) => federated(account, client, scope).await,
     };
     token.map_err(|error| identity.refused(error))
@@ -173,17 +174,48 @@ fn library(error: &azure_core::Error) -> ProviderError {
 /// The pod's token: for an application of the environment, for a federated token, or of the machine's managed identity, in the
 /// order of Azure's default credential.
 async fn pod(client: &Client, scope: &str) -> Result<AccessToken, ProviderError> {
-    let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    match of_environment(client, scope).await? {
+        Some(token) => Ok(token),
+        None => managed(scope).await,
+    }
+}
+
+/// The token of a person or a CI job: as a Pod's where there is any, else that of whoever has logged in to Azure's command line
+/// (`az login`, `azd auth login`), which is Azure's default credential too.
+async fn person(client: &Client, scope: &str) -> Result<AccessToken, ProviderError> {
+    if let Some(token) = of_environment(client, scope).await? {
+        return Ok(token);
+    }
+    if machine::is_there().await
+        && let Ok(token) = managed(scope).await
+    {
+        return Ok(token);
+    }
+    let tools = DeveloperToolsCredential::new(None).map_err(|error| library(&error))?;
+    issued(&*tools, scope).await
+}
+
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// A token for the application, or the workload identity, that the environment describes.
+async fn of_environment(client: &Client, scope: &str) -> Result<Option<AccessToken>, ProviderError> {
     if let Some(application) = environment::application(variable).await? {
         let (token, expires) = application.token(client, scope).await?;
-        return Ok(AccessToken::new(token.expose_secret().to_owned(), expires.into()));
+        return Ok(Some(AccessToken::new(token.expose_secret().to_owned(), expires.into())));
     }
     if variable(environment::FEDERATED_TOKEN).is_some() {
         let credential_options = ClientAssertionCredentialOptions { client_options: options(client) };
         let options = WorkloadIdentityCredentialOptions { credential_options, ..Default::default() };
         let credential = WorkloadIdentityCredential::new(Some(options)).map_err(|error| library(&error))?;
-        return issued(&*credential, scope).await;
+        return issued(&*credential, scope).await.map(Some);
     }
+    Ok(None)
+}
+
+/// A token of the machine's managed identity.
+async fn managed(scope: &str) -> Result<AccessToken, ProviderError> {
     let user_assigned_id = variable("AZURE_CLIENT_ID").map(UserAssignedId::ClientId);
     let client_options = options(&rest::machine_client()?);
     let options = ManagedIdentityCredentialOptions { user_assigned_id, client_options };

@@ -106,6 +106,9 @@ pub enum ProviderError {
     /// For the pod's identity.
     #[error("failed to create provider access token for the controller: {0}")]
     Pod(#[source] Box<Self>),
+    /// For the person who runs a command.
+    #[error("failed to create provider access token: {0}")]
+    Person(#[source] Box<Self>),
     /// For a ServiceAccount.
     #[error("failed to create provider access token for service account '{place}': {source}")]
     Account {

@@ -1,6 +1,7 @@
-//! Google Cloud: access tokens of the pod or of a ServiceAccount (SRC-CLD-2, SRC-CLD-4, IR-24).
+//! Google Cloud: access tokens of the pod, of a person or of a ServiceAccount (SRC-CLD-2, SRC-CLD-4, IR-24).
 
 mod default_credentials;
+mod external_account;
 mod gke;
 mod key_file;
 mod metadata;
@@ -28,6 +29,8 @@ const SCOPES: [&str; 2] =
 const REGISTRY_PATTERN: &str = r"^(((.+\.)?gcr\.io)|(.+-docker\.pkg\.dev)|(docker\.s3nsregistry\.fr))$";
 /// The user that goes with access tokens.
 const REGISTRY_USER: &str = "oauth2accesstoken";
+/// The type of the tokens that Kubernetes and most other issuers give.
+const JWT: &str = "urn:ietf:params:oauth:token-type:jwt";
 const STS: &str = "https://sts.googleapis.com/v1/token";
 const IMPERSONATION: &str = "https://iamcredentials.googleapis.com/v1/projects/-/serviceAccounts";
 /// Life requested for impersonated tokens.
@@ -72,7 +75,8 @@ pub(crate) async fn registry(client: &Client, identity: &Identity) -> Result<Log
 /// An access token.
 pub(crate) async fn login(client: &Client, identity: &Identity) -> Result<Login, ProviderError> {
     let made = match identity {
-        Identity::Pod(_) => default_credentials::login(client).await,
+        Identity::Pod(_) => default_credentials::of_pod(client).await,
+        Identity::Person => default_credentials::of_person(client).await,
         Identity::Account(account) => federated(client, account).await,
     };
     made.map_err(|error| identity.refused(error))
@@ -87,11 +91,11 @@ async fn federated(client: &Client, account: &Account) -> Result<Login, Provider
     let (own, googles) = audiences.map_err(|error| ProviderError::Audience(Box::new(error)))?;
     let email = email(account)?;
     let token = account.token(&own).await?;
-    let login = exchange(client, STS, &googles, &token).await?;
+    let login = exchange(client, STS, &googles, JWT, &token).await?;
     match email {
         Some(email) => {
             let url = format!("{IMPERSONATION}/{email}:generateAccessToken");
-            impersonate(client, &url, &login).await
+            impersonate(client, &url, &[], &login).await
         }
         None => Ok(login),
     }
@@ -114,6 +118,7 @@ async fn exchange(
     client: &Client,
     url: &str,
     audience: &str,
+    subject_type: &str,
     subject: &SecretString,
 ) -> Result<Login, ProviderError> {
     let scope = SCOPES.join(" ");
@@ -122,14 +127,19 @@ async fn exchange(
         ("audience", audience),
         ("scope", &scope),
         ("requested_token_type", "urn:ietf:params:oauth:token-type:access_token"),
-        ("subject_token_type", "urn:ietf:params:oauth:token-type:jwt"),
+        ("subject_token_type", subject_type),
         ("subject_token", subject.expose_secret()),
     ];
     rest::json::<Answer>("Google's STS", client.post(url).form(&form)).await.map(Answer::login)
 }
 
-/// A token of a service account, for one that may act as it.
-async fn impersonate(client: &Client, url: &str, login: &Login) -> Result<Login, ProviderError> {
+/// A token of a service account, for one that may act as it, or whose `delegates` may, each as the next.
+async fn impersonate(
+    client: &Client,
+    url: &str,
+    delegates: &[String],
+    login: &Login,
+) -> Result<Login, ProviderError> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Made {
@@ -139,7 +149,10 @@ async fn impersonate(client: &Client, url: &str, login: &Login) -> Result<Login,
     let Credentials::Bearer(token) = &login.credentials else {
         return Err(ProviderError::Answer { what: "Google's STS", missing: "access token" });
     };
-    let body = serde_json::json!({"scope": SCOPES, "lifetime": LIFETIME});
+    let mut body = serde_json::json!({"scope": SCOPES, "lifetime": LIFETIME});
+    if let (false, Some(fields)) = (delegates.is_empty(), body.as_object_mut()) {
+        fields.insert("delegates".to_owned(), delegates.into());
+    }
     let request = client.post(url).bearer_auth(token.expose_secret()).json(&body);
     let made: Made = rest::json("Google's IAM", request).await?;
     Ok(Login::bearer(made.access_token.into(), rest::moment(&made.expire_time)))

@@ -1,4 +1,5 @@
-//! The identity of a login: the Pod's, or a ServiceAccount's of the object's own namespace (SRC-CLD-2).
+//! The identity of a login: the Pod's, a ServiceAccount's of the object's own namespace (SRC-CLD-2), or of a command the
+//! person's who runs it.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
@@ -32,8 +33,10 @@ pub struct Caller<'a> {
 /// The identity that a login is for.
 #[derive(Clone)]
 pub(crate) enum Identity {
-    /// This process, with its access to the cluster that it runs in, if it has one.
-    Pod(Option<kube::Client>),
+    /// This process, with its access to the cluster that it runs in.
+    Pod(kube::Client),
+    /// The person or the CI job that runs this command, with their files and the programs that they have logged in to.
+    Person,
     /// A ServiceAccount.
     Account(Account),
 }
@@ -51,7 +54,7 @@ pub(crate) struct Account {
 /// Finds out who an object is.
 #[derive(Clone)]
 pub(crate) struct Identities {
-    /// Reads ServiceAccounts. Without it every object has the process's identity: a command has no ServiceAccounts.
+    /// Reads ServiceAccounts. A command has none, and nobody's identity but that of the person who runs it.
     pub(crate) client: Option<kube::Client>,
     /// True when objects have identities of their own.
     pub(crate) workload_identity: bool,
@@ -73,9 +76,8 @@ impl Identities {
     pub(crate) async fn of(&self, caller: &Caller<'_>) -> Result<Identity, LoginError> {
         let named = self.named(caller)?;
         let default = Some(self.default_account.as_str()).filter(|name| !name.is_empty());
-        let (Some(name), Some(client)) = (named.or(default), &self.client) else {
-            return Ok(Identity::Pod(self.client.clone()));
-        };
+        let Some(client) = &self.client else { return Ok(Identity::Person) };
+        let Some(name) = named.or(default) else { return Ok(Identity::Pod(client.clone())) };
         let place = format!("{}/{name}", caller.namespace);
         let api: Api<ServiceAccount> = Api::namespaced(client.clone(), caller.namespace);
         match api.get(name).await {
@@ -101,6 +103,7 @@ impl Identity {
     pub(crate) fn key(&self) -> String {
         match self {
             Self::Pod(_) => "pod".to_owned(),
+            Self::Person => "person".to_owned(),
             Self::Account(account) => {
                 let who: Vec<String> = KEYS.iter().map(|key| account.annotation(key).to_owned()).collect();
                 format!("account/{}/{}/{}/{}", account.namespace, account.name, account.uid, who.join("\n"))
@@ -112,6 +115,7 @@ impl Identity {
     pub(crate) fn refused(&self, source: ProviderError) -> ProviderError {
         match self {
             Self::Pod(_) => ProviderError::Pod(Box::new(source)),
+            Self::Person => ProviderError::Person(Box::new(source)),
             Self::Account(account) => match source {
                 // Nobody was asked for a token of the provider yet.
                 before @ (ProviderError::KubernetesToken { .. } | ProviderError::Audience(_)) => before,

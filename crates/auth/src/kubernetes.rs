@@ -25,19 +25,15 @@ pub(crate) async fn login(identity: &Identity, audiences: &[String]) -> Result<L
     let audiences = audiences.to_vec();
     let made = match identity {
         Identity::Account(account) => account.token_for(audiences, LONG_LIFE).await,
-        Identity::Pod(client) => own(client.as_ref(), audiences).await,
+        Identity::Pod(client) => own(client, audiences).await,
+        Identity::Person => Err(ProviderError::NoServiceAccount { user: String::new() }),
     };
     let (token, expires) = made.map_err(|error| identity.refused(error))?;
     Ok(Login::bearer(token, expires))
 }
 
 /// A token of this process's own ServiceAccount.
-async fn own(
-    client: Option<&Client>,
-    audiences: Vec<String>,
-) -> Result<(SecretString, SystemTime), ProviderError> {
-    let none = || ProviderError::NoServiceAccount { user: String::new() };
-    let client = client.ok_or_else(none)?;
+async fn own(client: &Client, audiences: Vec<String>) -> Result<(SecretString, SystemTime), ProviderError> {
     let review = Api::<SelfSubjectReview>::all(client.clone());
     let review = review.create(&PostParams::default(), &SelfSubjectReview::default()).await;
     let review = review.map_err(|error| ProviderError::Library {

@@ -80,7 +80,8 @@ impl Logins {
         Ok(Self::made(Some(client), options))
     }
 
-    /// Logins of a command: with the identity that its environment gives it.
+    /// Logins of a command: as the person or the CI job that runs it, by the environment, their files and the programs that they
+    /// have logged in to (CLI-ART04). A service never has these: its way is [`Logins::new`].
     #[must_use]
     pub fn of_process() -> Self {
         Self::made(None, LoginOptions::default())

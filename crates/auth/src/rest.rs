@@ -58,9 +58,12 @@ pub async fn json_hiding<T: DeserializeOwned>(
     serde_json::from_slice(&bytes).map_err(|_| ProviderError::Answer { what, missing: "answer" })
 }
 
-/// Sends a request and reads the body of an answer with success.
-pub(crate) async fn bytes(request: RequestBuilder) -> Result<bytes::Bytes, ProviderError> {
-    send(request, &[]).await
+/// Sends a request that carries `secrets`, and reads the body of an answer with success.
+pub(crate) async fn bytes(
+    request: RequestBuilder,
+    secrets: &[SecretString],
+) -> Result<bytes::Bytes, ProviderError> {
+    send(request, secrets).await
 }
 
 async fn send(request: RequestBuilder, secrets: &[SecretString]) -> Result<bytes::Bytes, ProviderError> {

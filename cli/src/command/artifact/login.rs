@@ -1,10 +1,10 @@
-//! The way into a registry: flags, docker's configuration, or the identity of this machine in a cloud (CLI-ART04).
+//! The way into a registry: flags, docker's configuration, or a login of a cloud (CLI-ART04).
 
 use std::time::Duration;
 
 use clap::Args;
 use secrecy::{ExposeSecret, SecretString};
-use weir_auth::{Caller, LoginOptions, Logins, Provider, RegistryCredentials};
+use weir_auth::{Caller, Logins, Provider, RegistryCredentials};
 use weir_oci::{Profile, Registries, Registry, RegistryOptions, Repository};
 
 use super::keychain;
@@ -59,25 +59,15 @@ fn static_credentials(creds: &SecretString) -> RegistryCredentials {
     }
 }
 
-/// Logs in as this machine, or as the person who works on it.
+/// Logs in as the person or the CI job that runs this command, or as this machine.
 async fn cloud(
     provider: Provider,
     repository: &Repository,
     timeout: Duration,
 ) -> Result<RegistryCredentials, Error> {
     let failed = |reason: String| Error::Artifact(format!("error during login with provider: {reason}"));
-    // A client that is never used: no ServiceAccount has to be looked up for a login as oneself.
-    let nowhere = kube::Client::try_from(kube::Config::new(http::Uri::from_static("http://127.0.0.1:1")));
-    let options = LoginOptions {
-        workload_identity: false,
-        default_account: String::new(),
-        cache_size: 0,
-        cache_duration: Duration::ZERO,
-    };
-    let logins = Logins::new(nowhere.map_err(|error| failed(error.to_string()))?, options);
-    let logins = logins.map_err(|error| failed(error.to_string()))?;
     let http = &Profile::default();
     let caller = Caller { kind: "", namespace: "", name: "", account: None, http, timeout };
-    let login = logins.registry(provider, &caller, repository.host()).await;
+    let login = Logins::of_process().registry(provider, &caller, repository.host()).await;
     login.map_err(|error| failed(error.to_string()))
 }

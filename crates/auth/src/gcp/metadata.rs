@@ -47,7 +47,7 @@ impl Metadata {
     }
 
     async fn text(&self, path: &str, what: &'static str) -> Result<String, ProviderError> {
-        let bytes = rest::bytes(self.get(path)).await?;
+        let bytes = rest::bytes(self.get(path), &[]).await?;
         let text = String::from_utf8_lossy(&bytes).trim().to_owned();
         if text.is_empty() {
             return Err(ProviderError::Answer { what: "metadata server", missing: what });

@@ -1,0 +1,131 @@
+//! Identities of other issuers: a file names the place of their token, and where Google gives one of its own for it. CI jobs have
+//! such files.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use reqwest::Client;
+use secrecy::SecretString;
+use serde::Deserialize;
+use url::Url;
+
+use super::default_credentials::{read, unusable};
+use super::{JWT, exchange, impersonate};
+use crate::credentials::Login;
+use crate::error::ProviderError;
+use crate::rest;
+
+/// An identity that another issuer proves.
+#[derive(Deserialize)]
+pub(super) struct ExternalAccount {
+    audience: String,
+    token_url: String,
+    #[serde(default = "jwt")]
+    subject_token_type: String,
+    service_account_impersonation_url: Option<String>,
+    credential_source: Source,
+}
+
+/// The place of the issuer's token.
+#[derive(Deserialize)]
+struct Source {
+    /// Mounted, such as that of a Pod.
+    file: Option<PathBuf>,
+    /// Requested, such as that of a job of GitHub Actions.
+    url: Option<String>,
+    /// Headers of the request. They may be secret.
+    #[serde(default)]
+    headers: BTreeMap<String, String>,
+    #[serde(default)]
+    format: Format,
+}
+
+/// The form of file or answer: the token alone, or JSON around it.
+#[derive(Deserialize, Default)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Format {
+    #[default]
+    Text,
+    Json {
+        subject_token_field_name: String,
+    },
+}
+
+fn jwt() -> String {
+    JWT.to_owned()
+}
+
+impl ExternalAccount {
+    pub(super) async fn login(self, client: &Client) -> Result<Login, ProviderError> {
+        let token = self.credential_source.token(client).await?;
+        let (audience, kind) = (&self.audience, &self.subject_token_type);
+        let login = exchange(client, &self.token_url, audience, kind, &token).await?;
+        match &self.service_account_impersonation_url {
+            Some(url) => impersonate(client, url, &[], &login).await,
+            None => Ok(login),
+        }
+    }
+}
+
+impl Source {
+    async fn token(self, client: &Client) -> Result<SecretString, ProviderError> {
+        let found = match (&self.file, &self.url) {
+            (Some(path), _) => read(path).await?,
+            (None, Some(url)) => self.requested(client, url).await?,
+            (None, None) => {
+                return Err(unusable("its credential_source has neither a file nor a url".to_owned()));
+            }
+        };
+        self.format.token(&found)
+    }
+
+    /// Requests the token. Places without TLS are services of the machine, which no proxy has to see.
+    async fn requested(&self, client: &Client, url: &str) -> Result<Vec<u8>, ProviderError> {
+        let url: Url =
+            url.parse().map_err(|_| unusable("the url of its credential_source is none".to_owned()))?;
+        let client = if url.scheme() == "https" { client.clone() } else { rest::machine_client()? };
+        let mut request = client.get(url);
+        for (name, value) in &self.headers {
+            request = request.header(name, value);
+        }
+        let secrets: Vec<SecretString> = self.headers.values().map(|value| value.clone().into()).collect();
+        rest::bytes(request, &secrets).await.map(|bytes| bytes.to_vec())
+    }
+}
+
+impl Format {
+    fn token(&self, found: &[u8]) -> Result<SecretString, ProviderError> {
+        let token = match self {
+            Self::Text => std::str::from_utf8(found).ok().map(|text| text.trim().to_owned()),
+            Self::Json { subject_token_field_name: field } => {
+                let json: Option<serde_json::Value> = serde_json::from_slice(found).ok();
+                json.and_then(|json| json.get(field)?.as_str().map(str::to_owned))
+            }
+        };
+        let token = token.filter(|token| !token.is_empty());
+        token.map(Into::into).ok_or_else(|| unusable("its credential_source gives no token".to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use secrecy::ExposeSecret;
+
+    use super::*;
+
+    #[rstest::rstest]
+    #[case("{}", " a.b.c\n", Some("a.b.c"))]
+    #[case(r#"{"format":{"type":"text"}}"#, "a.b.c", Some("a.b.c"))]
+    #[case(
+        r#"{"format":{"type":"json","subject_token_field_name":"value"}}"#,
+        r#"{"value":"a.b.c"}"#,
+        Some("a.b.c")
+    )]
+    #[case(r#"{"format":{"type":"json","subject_token_field_name":"value"}}"#, r#"{"token":"a.b.c"}"#, None)]
+    #[case("{}", "\n", None)]
+    fn tokens(#[case] source: &str, #[case] found: &str, #[case] expected: Option<&str>) {
+        let source: Source = serde_json::from_str(source).unwrap();
+        let token = source.format.token(found.as_bytes()).ok();
+        assert_eq!(token.as_ref().map(ExposeSecret::expose_secret), expected);
+    }
+}
