@@ -9,8 +9,8 @@ use kube::Config;
 use kube::config::{ExecInteractiveMode, InClusterError, KubeConfigOptions, Kubeconfig, KubeconfigError};
 use secrecy::{ExposeSecret, SecretString};
 
-use super::kubeconfig;
 use super::throttle::{Pace, Throttle};
+use super::{kubeconfig, login};
 use crate::error::{Error, chain};
 use crate::given::{Given, drop_empty_secret, path};
 use crate::integer;
@@ -140,7 +140,9 @@ impl ClusterFlags {
             Some(path) => Some(Kubeconfig::read_from(path).map_err(kubeconfig::refused)?),
             None => kubeconfig::find()?,
         };
-        if let Some(file) = found.as_mut().filter(|_| self.asks_nobody) {
+        let Some(file) = found.as_mut() else { return Ok(None) };
+        login::complete(file);
+        if self.asks_nobody {
             let users = file.auth_infos.iter_mut().filter_map(|user| user.auth_info.as_mut()?.exec.as_mut());
             users.for_each(|program| program.interactive_mode = Some(ExecInteractiveMode::Never));
         }
