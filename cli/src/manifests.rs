@@ -152,9 +152,7 @@ impl Choice {
         let login = login.expose_secret().split_once(':');
         let (username, password) =
             login.ok_or_else(|| refused("invalid --registry-creds format, expected 'user:password'"))?;
-        let registry = self.registry.as_deref().and_then(|registry| registry.split('/').next());
-        let registry = registry.filter(|host| !host.is_empty());
-        let registry = registry.ok_or_else(|| {
+        let registry = self.registry.as_deref().ok_or_else(|| {
             refused("--registry-creds requires --registry to be set: it names the host that they are for")
         })?;
         Ok(Some(PullSecret { name, registry, username, password }))
@@ -236,7 +234,7 @@ impl Choice {
 /// The Secret with which the images of an installation are pulled.
 pub(crate) struct PullSecret<'a> {
     pub(crate) name: &'a str,
-    /// Host of the registry.
+    /// Host of the registry, and the path below which they count, if any.
     pub(crate) registry: &'a str,
     pub(crate) username: &'a str,
     pub(crate) password: &'a str,

@@ -21,7 +21,7 @@ use self::revision::{Files, GitRevision};
 use crate::changes::verdict;
 use crate::cluster::Cluster;
 use crate::command::build::kustomization::or_cancelled;
-use crate::command::build::remote::RemoteFlags;
+use crate::command::build::remote::ServiceRemoteFlags;
 use crate::error::Error;
 use crate::global::Global;
 use crate::kind::{Kind, is_suspended};
@@ -51,7 +51,7 @@ struct Flags {
     #[arg(long)]
     strict_substitute: bool,
     #[command(flatten)]
-    remote: RemoteFlags,
+    remote: ServiceRemoteFlags,
     /// Form of the output; a report for people without it.
     #[arg(short, long, value_name = "FORM")]
     output: Option<Form>,

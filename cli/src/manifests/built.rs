@@ -29,5 +29,5 @@ fn objects(folder: &str, added: Option<String>) -> Result<Vec<Value>, Error> {
         files.insert(&format!("{folder}/kustomization.yaml"), text).map_err(|error| failed(&error))?;
     }
     let folder = FsPath::new(folder).map_err(|error| failed(&error))?;
-    kustomization::objects(&files, &folder)
+    kustomization::own_objects(&files, &folder)
 }

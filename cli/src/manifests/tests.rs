@@ -187,6 +187,27 @@ fn manifests_of_a_directory_are_taken_as_they_are() {
     assert!(objects(&["--manifests=/nowhere"]).unwrap_err().to_string().starts_with("/nowhere: "));
 }
 
+/// CLI-INS02: as in the service, bases may lie elsewhere.
+#[tokio::test(flavor = "multi_thread")]
+async fn manifests_of_a_directory_may_name_urls() {
+    const REMOTE: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: remote, namespace: n}\n";
+    let app = axum::Router::new().route("/remote.yaml", axum::routing::get(async || REMOTE));
+    let server = weir_testkit::Server::start(app, None).await.unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let text = format!("resources: ['http://{}/remote.yaml']\n", server.address());
+    std::fs::write(folder.path().join("kustomization.yaml"), text).unwrap();
+    let flag = format!("--manifests={}", folder.path().display());
+    assert_eq!(names(&objects(&[&flag]).unwrap(), "ConfigMap"), ["remote"]);
+}
+
+/// As in Flux, so that the credentials count for the images below a path alone.
+#[test]
+fn the_pull_secret_is_for_the_whole_registry() {
+    let flags = ["install", "--registry=r.io/org", "--image-pull-secret=pull", "--registry-creds=a:b"];
+    let choice = Flags::parse_from(flags).choice;
+    assert_eq!(choice.pull_secret().unwrap().unwrap().registry, "r.io/org");
+}
+
 #[rstest::rstest]
 #[case("--components=nope", "component nope is not available")]
 #[case(

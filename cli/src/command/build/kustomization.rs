@@ -26,7 +26,7 @@ pub(crate) use self::manifests::Place;
 pub(crate) use self::mask::MASK;
 pub(crate) use self::spec::{Specs, kustomization};
 pub(crate) use self::values::{Data, Values};
-use super::remote::RemoteFlags;
+use super::remote::ServiceRemoteFlags;
 use crate::cluster::Cluster;
 use crate::csv::Record;
 use crate::error::Error;
@@ -87,7 +87,7 @@ pub(crate) struct Local {
     #[arg(long)]
     in_memory_build: bool,
     #[command(flatten)]
-    remote: RemoteFlags,
+    remote: ServiceRemoteFlags,
 }
 
 impl Kustomization {

@@ -1,4 +1,4 @@
-//! Remote bases on the command line: fetched when a flag allows it, and nothing is set up before the first one is met.
+//! Remote bases on the command line: nothing is set up before the first one is met.
 
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -9,10 +9,11 @@ use tokio::runtime::{Builder, Handle, Runtime};
 use tokio_util::sync::CancellationToken;
 use weir_kustomize::{Answer, FetchError, FileSystem, GitUrl, Remote, RemoteError};
 use weir_remote_bases::{Fetcher, RemoteBases};
+use weir_runtime::args::Switch;
 
 use crate::error::Error;
 
-/// True when bases may lie elsewhere.
+/// True when bases of a directory may lie elsewhere, as a person says.
 #[derive(Args, Debug, Clone, Copy)]
 pub(crate) struct RemoteFlags {
     /// Fetch the bases and files that kustomizations name by URL, from Git repositories and over HTTP.
@@ -20,10 +21,30 @@ pub(crate) struct RemoteFlags {
     allow_remote_bases: bool,
 }
 
+/// True when bases of a Kustomization may lie elsewhere, as they may for the service (KS-BLD-33).
+#[derive(Args, Debug, Clone, Copy)]
+pub(crate) struct ServiceRemoteFlags {
+    /// Fetch the bases and files that kustomizations name by URL, as the service does; --allow-remote-bases=false refuses them.
+    #[arg(long, default_value_t = true, switch())]
+    allow_remote_bases: bool,
+}
+
+/// Returns a fetcher of remote bases.
+pub(crate) fn fetcher() -> Arc<dyn Remote> {
+    Arc::new(OnFirstUse::default())
+}
+
 impl RemoteFlags {
     /// The fetcher of remote bases, if the flag allows it.
     pub(crate) fn remote(self) -> Option<Arc<dyn Remote>> {
-        self.allow_remote_bases.then(|| -> Arc<dyn Remote> { Arc::new(OnFirstUse::default()) })
+        self.allow_remote_bases.then(fetcher)
+    }
+}
+
+impl ServiceRemoteFlags {
+    /// The fetcher of remote bases, unless the flag refuses them.
+    pub(crate) fn remote(self) -> Option<Arc<dyn Remote>> {
+        self.allow_remote_bases.then(fetcher)
     }
 }
 
