@@ -1,5 +1,6 @@
 //! `weir build`: flags and errors; what the engine builds is tested where the engine is.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use weir_testkit::GitServer;
@@ -97,12 +98,36 @@ async fn resources_are_written_into_files() {
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
     names.sort();
-    assert_eq!(names, ["podinfo_apps_v1_deployment_podinfo.yaml", "v1_namespace_podinfo.yaml"]);
+    assert_eq!(names, ["apps_v1_deployment_podinfo.yaml", "v1_namespace_podinfo.yaml"]);
     let all = std::fs::read_to_string(folder.path().join("all.yaml")).unwrap();
     assert_eq!(all, weir.stdout("build prod").await);
 }
 
-/// Off by default, as nobody expects a build to open connections; the refusal names the flag.
+/// As kustomize names them: with several namespaces by these, of which `default` is one.
+#[tokio::test]
+async fn files_of_several_namespaces_are_named_by_these() {
+    let folder = tempfile::tempdir().unwrap();
+    let files = [
+        ("kustomization.yaml", "resources: [all.yaml]\n"),
+        (
+            "all.yaml",
+            "apiVersion: v1\nkind: Namespace\nmetadata: {name: web}\n---\n\
+             apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: web}\n---\n\
+             apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n",
+        ),
+    ];
+    write(folder.path(), &files);
+    std::fs::create_dir(folder.path().join("rendered")).unwrap();
+    let transcript = Weir::default().in_folder(folder.path()).transcript(&["build . -o rendered"]).await;
+    assert!(!transcript.contains("2>"), "{transcript}");
+    let written = std::fs::read_dir(folder.path().join("rendered")).unwrap();
+    let names: BTreeSet<_> = written.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    let expected = ["default_v1_configmap_c.yaml", "v1_namespace_web.yaml", "web_v1_configmap_c.yaml"];
+    assert_eq!(names, expected.map(str::to_owned).into());
+}
+
+/// A directory is built without connections, as nobody expects any; the refusal names the flag. A Kustomization is built as the
+/// service builds it.
 #[tokio::test]
 async fn remote_bases_are_fetched_when_a_flag_allows_it() {
     let server = GitServer::start().await.unwrap();
@@ -127,10 +152,10 @@ spec: {interval: 1h, prune: true, path: ./remote, sourceRef: {kind: GitRepositor
     );
     let weir = Weir::default().in_folder(folder.path());
     let apps = "build kustomization apps --dry-run --kustomization-file apps.yaml --path remote";
-    let mut transcript = weir.transcript(&["build remote", apps]).await;
+    let refused = format!("{apps} --allow-remote-bases=false");
+    let mut transcript = weir.transcript(&["build remote", &refused]).await;
     assert_eq!(server.requests(), []);
-    let allowed = format!("{apps} --allow-remote-bases");
-    let commands = ["build remote --allow-remote-bases", "build ssh --allow-remote-bases", &allowed];
+    let commands = ["build remote --allow-remote-bases", "build ssh --allow-remote-bases", apps];
     transcript.push_str(&weir.transcript(&commands).await);
     let root = folder.path().canonicalize().unwrap();
     let shown = transcript.replace(root.to_str().unwrap(), "[folder]").replace(&http, "[repository]");

@@ -76,6 +76,13 @@ impl<'a> ResId<'a> {
         if self.namespace.is_empty() { DEFAULT_NAMESPACE } else { self.namespace }
     }
 
+    /// The namespace that the object stands in (KZ-502): `default` where it names none; nothing for kinds that Kubernetes keeps
+    /// outside of namespaces.
+    #[must_use]
+    pub fn standing_namespace(&self) -> Option<&'a str> {
+        Some(self.effective_namespace(Schema::built_in())).filter(|namespace| *namespace != NO_NAMESPACE)
+    }
+
     /// Returns true when both name the same object.
     pub(crate) fn is_same(&self, other: &ResId<'_>, schema: &Schema) -> bool {
         self.gvk == other.gvk

@@ -8,15 +8,20 @@ use weir_kustomize::{Output, Resource};
 use super::directory::write;
 use crate::error::Error;
 
-/// Writes each resource into `directory`. With several namespaces, names start with the namespace.
+/// Writes each resource into `directory`. With several namespaces, names start with the namespace; objects that stand in none
+/// do not count.
 pub(super) fn write_all(directory: &Path, output: &Output) -> Result<(), Error> {
-    let namespaces: BTreeSet<_> = output.resources.iter().map(Resource::namespace).collect();
+    let namespaces: BTreeSet<_> = output.resources.iter().filter_map(namespace_of).collect();
     for resource in &output.resources {
         let text = resource.to_yaml().map_err(|error| Error::Build(error.to_string()))?;
-        let namespace = Some(resource.namespace()).filter(|name| namespaces.len() > 1 && !name.is_empty());
+        let namespace = namespace_of(resource).filter(|_| namespaces.len() > 1);
         write(&directory.join(file_name(resource, namespace)), &text)?;
     }
     Ok(())
+}
+
+fn namespace_of(resource: &Resource) -> Option<&str> {
+    resource.id().standing_namespace()
 }
 
 /// `[<namespace>_][<group>_]<version>_<kind>_<name>.yaml`, all in lower case.
