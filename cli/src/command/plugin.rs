@@ -110,8 +110,7 @@ fn version(name: &str) -> Option<String> {
 
 fn list(plugins: &Plugins) -> Result<(), Error> {
     if plugins.is_empty() {
-        progress::detail("No plugins found");
-        return Ok(());
+        return print("No plugins found\n");
     }
     let mut table = Table::new(["Name", "Version", "Path"]);
     for (name, path) in plugins.iter() {
@@ -132,11 +131,10 @@ async fn search(query: &str) -> Result<(), Error> {
         }
     }
     match (is_empty, query) {
-        (false, _) => print(&table.render(None))?,
-        (true, "") => progress::detail("No plugins found in catalog"),
-        (true, query) => progress::detail(&format!("No plugins matching \"{query}\" found in catalog")),
+        (false, _) => print(&table.render(None)),
+        (true, "") => print("No plugins found in catalog\n"),
+        (true, query) => print(&format!("No plugins matching {query:?} found in catalog\n")),
     }
-    Ok(())
 }
 
 async fn add(reference: &str) -> Result<(), Error> {
@@ -158,7 +156,7 @@ async fn update(plugins: &Plugins, wanted: Option<&str>) -> Result<(), Error> {
     let names: Vec<&str> = names.collect();
     match (names.as_slice(), wanted) {
         ([], Some(name)) => return Err(Error::Plugin(format!("plugin \"{name}\" is not installed"))),
-        ([], None) => progress::detail("No plugins found"),
+        ([], None) => print("No plugins found\n")?,
         _ => {}
     }
     let (catalog, folder) = (Catalog::new()?, known_folder()?);

@@ -67,7 +67,7 @@ async fn programs_of_the_folder_are_commands() {
         |line: &str| line.starts_with("  operator ") && line.ends_with(" Run the plugin operator");
     assert!(help.lines().any(is_listed), "{help}");
     let own = weir.with_env("WEIR_PLUGINS", home.path().to_str().unwrap());
-    assert_eq!(own.transcript(&["plugin list"]).await, "$ weir plugin list\n2> No plugins found\n\n");
+    assert_eq!(own.transcript(&["plugin list"]).await, "$ weir plugin list\nNo plugins found\n\n");
 }
 
 #[tokio::test]
