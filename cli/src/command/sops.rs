@@ -40,6 +40,9 @@ enum Action {
   # With the keys of the environment
   weir sops decrypt secret.yaml
 
+  # What another program prints, with the key in a file
+  git show main:secret.yaml | weir sops decrypt - --key-file age.agekey
+
   # With the key in a file
   weir sops decrypt --key-file age.agekey values.enc --input-type yaml")]
     Decrypt(Decrypt),
@@ -47,7 +50,7 @@ enum Action {
 
 #[derive(Args, Debug)]
 struct Decrypt {
-    /// The encrypted file.
+    /// The encrypted file; - is standard input, which is YAML unless --input-type names another format.
     file: PathBuf,
     /// A file with age identities, an SSH key or an armored OpenPGP secret key. May be given several times.
     #[arg(long)]
@@ -74,7 +77,10 @@ impl Sops {
 impl Decrypt {
     async fn run(self) -> Result<(), Error> {
         let named = |name: &Option<String>| name.as_deref().and_then(Format::parse);
-        let from = named(&self.input_type).unwrap_or_else(|| Format::of_path(&self.file.to_string_lossy()));
+        let own = || {
+            if is_stdin(&self.file) { Format::Yaml } else { Format::of_path(&self.file.to_string_lossy()) }
+        };
+        let from = named(&self.input_type).unwrap_or_else(own);
         let failed = |error: &dyn std::fmt::Display| Error::Sops(error.to_string());
         let bytes = read(&self.file, MAX_FILE)?;
         let document = Document::read(&bytes, from).map_err(|error| failed(&error))?;
@@ -122,10 +128,17 @@ fn at(path: &Path, reason: &str) -> Error {
     Error::Sops(format!("{}: {reason}", path.display()))
 }
 
+fn is_stdin(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
 fn read(path: &Path, limit: u64) -> Result<Vec<u8>, Error> {
     let failed = |cause: io::Error| Error::File { path: path.display().to_string(), cause };
     let mut bytes = Vec::new();
-    let file = std::fs::File::open(path).map_err(failed)?;
+    let file: Box<dyn Read> = match is_stdin(path) {
+        true => Box::new(io::stdin().lock()),
+        false => Box::new(std::fs::File::open(path).map_err(failed)?),
+    };
     file.take(limit + 1).read_to_end(&mut bytes).map_err(failed)?;
     if bytes.len() as u64 > limit {
         return Err(failed(io::Error::other(format!("it is larger than {limit} bytes"))));

@@ -38,6 +38,13 @@ fn plaintext_is_printed() {
     std::fs::write(config.path().join("sops/age/keys.txt"), &keys).unwrap();
     let by_config = weir(&[file], &[("XDG_CONFIG_HOME", config.path().to_owned())]);
     assert_eq!(String::from_utf8_lossy(&by_config.stdout), String::from_utf8_lossy(&expected));
+    let key = data("keys/age.agekey");
+    let by_pipe = Command::new(env!("CARGO_BIN_EXE_weir"))
+        .args(["sops", "decrypt", "-", "--key-file", key.to_str().unwrap()])
+        .stdin(std::fs::File::open(file).unwrap())
+        .output()
+        .unwrap();
+    assert_eq!(String::from_utf8_lossy(&by_pipe.stdout), String::from_utf8_lossy(&expected));
     let pgp = data("keys/pgp.asc");
     let file = data("cases/pgp.yaml");
     let by_flag = weir(&["--key-file", pgp.to_str().unwrap(), file.to_str().unwrap()], &[]);
