@@ -17,6 +17,8 @@ pub struct Artifact {
     /// HTTP address of the file as seen by the controllers of the cluster.
     pub url: String,
     /// Human-readable identity of the content in the origin: a branch with a commit, a tag with a digest.
+    #[serde(default)]
+    #[schemars(!default)]
     pub revision: String,
     // Objects of old Flux versions had a checksum only: it reads as the empty string (SRC-API-8).
     /// Digest of the file, `<algorithm>:<value>`.

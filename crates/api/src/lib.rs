@@ -7,8 +7,10 @@
 //! ```
 //!
 //! Invariants: reading is tolerant (enumerations are strings, absent fields have defaults), so that one odd object never
-//! stops its kind (DEP-K8S-4); the schemas are exact, so that the API server refuses what Flux's refuses. A field is
-//! documented once, here, and the text becomes the description that `kubectl explain` shows.
+//! stops its kind (DEP-K8S-4); the schemas are exact, so that the API server refuses what Flux's refuses. A field that has
+//! to be there today and could be left out in an older version reads as empty (`serde(default)` with `schemars(!default)`):
+//! a cluster may still store such objects. A field is documented once, here, and the text becomes the description that
+//! `kubectl explain` shows.
 //! The crate does no IO.
 #![allow(clippy::duplicated_attributes, reason = "every column of a `kube` attribute has its own `type_`")]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]

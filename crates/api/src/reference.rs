@@ -37,7 +37,8 @@ pub struct CrossNamespaceObjectReference {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub api_version: Option<String>,
     /// Kind of the referent.
-    #[schemars(extend("enum" = [
+    #[serde(default)]
+    #[schemars(!default, extend("enum" = [
         "Bucket", "GitRepository", "Kustomization", "HelmRelease", "HelmChart", "HelmRepository", "ImageRepository",
         "ImagePolicy", "ImageUpdateAutomation", "OCIRepository", "ArtifactGenerator", "ExternalArtifact",
     ]))]
@@ -68,6 +69,8 @@ impl fmt::Display for CrossNamespaceObjectReference {
 #[serde(rename_all = "camelCase")]
 pub struct AccessFrom {
     /// Selectors of namespaces; one that matches is enough.
+    #[serde(default)]
+    #[schemars(!default)]
     pub namespace_selectors: Vec<NamespaceSelector>,
 }
 

@@ -48,8 +48,12 @@ use crate::{AccessFrom, Condition, Duration, LocalObjectReference, Time};
 #[serde(rename_all = "camelCase")]
 pub struct ImageRepositorySpec {
     /// Image is the name of the image repository, without scheme, tag or digest.
+    #[serde(default)]
+    #[schemars(!default)]
     pub image: String,
     /// Interval is the length of time to wait between scans of the image repository.
+    #[serde(default)]
+    #[schemars(!default)]
     pub interval: Duration,
     /// Timeout for image scanning, the interval when not specified.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -150,6 +150,8 @@ pub struct CommitUser {
 #[serde(rename_all = "camelCase")]
 pub struct SigningKey {
     /// SecretRef holds the name to a secret that contains the private key.
+    #[serde(default)]
+    #[schemars(!default)]
     pub secret_ref: LocalObjectReference,
     /// Type of the key; gpg when not specified.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]

@@ -152,6 +152,8 @@ pub struct CustomHealthCheck {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Patch {
     /// Patch contains an inline patch: a partial object, or a list of JSON6902 operations.
+    #[serde(default)]
+    #[schemars(!default)]
     pub patch: String,
     /// Target points to the resources that the patch should be applied to.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -52,6 +52,37 @@ fn unknown_values_and_old_shapes_are_read() {
     assert_eq!(git.status.unwrap().artifact.unwrap().digest, "");
 }
 
+/// Fields that have to be there today, and that some older version of Flux did without.
+#[test]
+fn fields_that_older_versions_did_without_are_read_as_empty() {
+    let repository: ImageRepository = read(json!({ "accessFrom": {} }), json!({}));
+    assert_eq!((repository.spec.image.as_str(), repository.spec.interval), ("", Duration::default()));
+    let git: GitRepository = read(
+        json!({ "interval": "1m", "url": "https://x", "verify": { "mode": "head" } }),
+        json!({ "artifact": { "path": "p", "url": "u", "lastUpdateTime": "2022-01-02T03:04:05Z" } }),
+    );
+    assert_eq!(git.spec.verify.unwrap().secret_ref.name, "");
+    assert_eq!(git.status.unwrap().artifact.unwrap().revision, "");
+    let automation: ImageUpdateAutomation = read(
+        json!({
+            "interval": "1m", "sourceRef": { "kind": "GitRepository", "name": "x" },
+            "git": { "commit": { "author": { "email": "x" }, "signingKey": {} } },
+        }),
+        json!({}),
+    );
+    assert_eq!(automation.spec.git.unwrap().commit.signing_key.unwrap().secret_ref.name, "");
+    let alert: Alert =
+        read(json!({ "providerRef": { "name": "x" }, "eventSources": [{ "name": "x" }] }), json!({}));
+    assert_eq!(alert.spec.event_sources[0].kind, "");
+    let receiver: Receiver = read(json!({ "type": "generic", "resources": [{ "name": "x" }] }), json!({}));
+    assert_eq!(receiver.spec.resources[0].reference.kind, "");
+    let apps: Kustomization = read(
+        json!({ "interval": "10m", "prune": true, "sourceRef": { "kind": "GitRepository", "name": "x" }, "patches": [{}] }),
+        json!({}),
+    );
+    assert_eq!(apps.spec.patches[0].patch, "");
+}
+
 #[test]
 fn objects_say_where_they_stand() {
     let mut apps: Kustomization = read(

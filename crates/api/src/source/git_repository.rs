@@ -120,6 +120,8 @@ pub struct GitRepositoryVerification {
     #[schemars(extend("enum" = ["head", "HEAD", "Tag", "TagAndHEAD"], "default" = "HEAD"))]
     pub mode: Option<String>,
     /// SecretRef specifies the Secret with the public keys of trusted authors.
+    #[serde(default)]
+    #[schemars(!default)]
     pub secret_ref: LocalObjectReference,
 }
 
