@@ -7,8 +7,8 @@ use crate::Error;
 /// Authorities that programs trust, where Debian and most other distributions keep them.
 pub(crate) const CERTIFICATES: &str = "/etc/ssl/certs/ca-certificates.crt";
 
-/// User and group that images run as; the number that images of this kind commonly use for "not root".
-pub(crate) const USER: u64 = 65532;
+/// User and group that images run as, the same as those of Flux (cli.md 13.2): volumes of either can be used by the other.
+pub(crate) const USER: u64 = 65534;
 
 /// Anything that an image has at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]

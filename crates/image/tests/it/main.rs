@@ -64,7 +64,7 @@ fn a_layout_has_every_blob_under_its_digest() {
         assert_eq!(index["manifests"][0]["annotations"]["org.opencontainers.image.ref.name"], "v1");
         let manifest: Value = serde_json::from_slice(&blob(place, &index["manifests"][0])).unwrap();
         let config: Value = serde_json::from_slice(&blob(place, &manifest["config"])).unwrap();
-        assert_eq!(config["config"]["User"], "65532:65532");
+        assert_eq!(config["config"]["User"], "65534:65534");
         assert_eq!(config["config"]["Entrypoint"][0], "/usr/local/bin/dir");
         let layer = blob(place, &manifest["layers"][0]);
         let mut archive = Vec::new();
@@ -87,7 +87,7 @@ fn a_layer_has_what_the_program_loads_and_nothing_of_the_machine() {
         assert_eq!(header.mtime().unwrap(), 0);
         assert!(header.username().unwrap().unwrap_or_default().is_empty());
         let path = format!("/{}", entry.path().unwrap().display());
-        assert!([0, 65532].contains(&header.uid().unwrap()), "{path}");
+        assert!([0, 65534].contains(&header.uid().unwrap()), "{path}");
         paths.push(path);
     }
     let wanted = shared_objects(Path::new(PROGRAM)).unwrap();
