@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use tokio::sync::watch;
 use weir_api::{ImagePolicy, ImageRepository};
 use weir_oci::Registries;
 use weir_proto::image::v1::reflector_server::ReflectorServer;
@@ -94,7 +95,8 @@ pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
     let feed = Feed::new(&policies);
     if args.gc_interval > 0 {
         let interval = Duration::from_secs(u64::from(args.gc_interval) * 60);
-        service.spawn(collect_garbage(store.clone(), all_repositories.clone(), interval));
+        let (leader, store) = (service.leader(), store.clone());
+        service.spawn(collect_garbage(leader, store, all_repositories.clone(), interval));
     }
     let (authorizer, shutdown) = (service.authorizer(), service.shutdown());
     let rpc = Rpc { repositories: all_repositories, policies, store, feed, authorizer, shutdown };
@@ -133,16 +135,47 @@ fn wake_policies(
     });
 }
 
-/// Removes tags of repositories that are gone without having been finalized here (IR-29).
-async fn collect_garbage(store: TagStore, repositories: Cache<ImageRepository>, interval: Duration) {
+/// Removes tags of repositories that are gone without having been finalized here (IR-29), while this replica leads.
+async fn collect_garbage(
+    mut leader: watch::Receiver<bool>,
+    store: TagStore,
+    repositories: Cache<ImageRepository>,
+    interval: Duration,
+) {
+    if leader.wait_for(|leads| *leads).await.is_err() {
+        return;
+    }
     loop {
         #[expect(clippy::disallowed_methods, reason = "the garbage collector is no run")]
         tokio::time::sleep(interval).await;
-        let repositories = repositories.clone();
-        let collected =
-            store.blocking(move |store| store.collect_garbage(|key| repositories.get(key).is_some()));
-        if let Err(error) = collected.await {
-            tracing::warn!(%error, "tag database not cleaned up");
-        }
+        collect(&store, &repositories).await;
+    }
+}
+
+/// Removes tags of repositories that are gone. While some repositories may not be seen, none of them counts as gone.
+async fn collect(store: &TagStore, repositories: &Cache<ImageRepository>) {
+    if !repositories.is_whole() {
+        return;
+    }
+    let repositories = repositories.clone();
+    let collected = store.blocking(move |store| store.collect_garbage(|key| repositories.get(key).is_some()));
+    if let Err(error) = collected.await {
+        tracing::warn!(%error, "tag database not cleaned up");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn tags_stay_while_repositories_may_not_be_seen() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = TagStore::open(folder.path(), KIB).unwrap();
+        let key = ObjectKey::new("apps", "web");
+        store.write(&key, &["1.0".to_owned()]).unwrap();
+        // Of such a kind nothing is known yet.
+        collect(&store, &Cache::default()).await;
+        assert_eq!(store.keys().unwrap(), [key]);
     }
 }
