@@ -13,6 +13,7 @@ mod components;
 mod flags;
 mod git;
 mod health;
+mod helm_controller;
 mod hosted;
 mod known_hosts;
 mod plan;

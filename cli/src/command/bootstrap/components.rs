@@ -3,6 +3,7 @@
 
 use std::io::IsTerminal;
 
+use super::helm_controller;
 use super::plan::Plan;
 use super::work_tree::WorkTree;
 use crate::apply;
@@ -10,12 +11,13 @@ use crate::cluster::Cluster;
 use crate::command::create;
 use crate::error::Error;
 use crate::input;
+use crate::installation::Installation;
 use crate::kind::{Kind, text};
 use crate::manifests::{HELM_CONTROLLER, VERSION};
 use crate::output::progress;
 
 /// File with the manifests of the services.
-const FILE: &str = "gotk-components.yaml";
+pub(super) const FILE: &str = "gotk-components.yaml";
 /// File that says what of the folder is applied.
 pub(super) const KUSTOMIZATION: &str = "kustomization.yaml";
 
@@ -24,11 +26,11 @@ pub(super) async fn reconcile(cluster: &Cluster, plan: &Plan, tree: &mut WorkTre
     progress::action("generating component manifests");
     let before = tree.read(&plan.file(FILE))?.unwrap_or_default();
     let before = String::from_utf8_lossy(&before);
+    let helm_controller = helm_controller::kept(&before)?;
     confirm_removal(&before, plan)?;
-    let helm_controller = helm_controller(&before);
-    let choice = match helm_controller.is_empty() {
-        true => plan.flags.choice.clone(),
-        false => plan.flags.choice.beside_helm_controller(),
+    let choice = match !helm_controller.is_empty() || Installation::has_helm_controller(cluster).await? {
+        true => plan.flags.choice.beside_helm_controller(),
+        false => plan.flags.choice.clone(),
     };
     let manifests = choice.yaml(&plan.namespace)? + &helm_controller;
     progress::success("generated component manifests");
@@ -82,28 +84,14 @@ fn confirm_removal(before: &str, plan: &Plan) -> Result<(), Error> {
 
 /// Returns the components that the header of a file of manifests names, less those that are kept.
 fn removed<'a>(manifests: &'a str, kept: &[&str]) -> Vec<&'a str> {
-    let named = manifests.lines().find_map(|line| line.strip_prefix("# Components: "));
-    let names = named.into_iter().flat_map(|names| names.split(',')).map(str::trim);
     let is_ours = |name: &&str| name.ends_with("-controller") && *name != HELM_CONTROLLER;
-    names.filter(is_ours).filter(|name| !kept.contains(name)).collect()
+    named(manifests).filter(is_ours).filter(|name| !kept.contains(name)).collect()
 }
 
-/// Returns the documents of a file of manifests that are Flux's helm-controller. Without them the cluster would lose it, and with its CRD
-/// every Helm release.
-fn helm_controller(manifests: &str) -> String {
-    let label = format!("app.kubernetes.io/component: {HELM_CONTROLLER}\n");
-    let mut documents = vec![String::new()];
-    for line in manifests.lines() {
-        match (line, documents.last_mut()) {
-            ("---", _) | (_, None) => documents.push(String::new()),
-            (line, Some(document)) => {
-                document.push_str(line);
-                document.push('\n');
-            }
-        }
-    }
-    documents.retain(|document| document.contains(&label));
-    documents.iter().map(|document| format!("---\n{document}")).collect()
+/// Returns the components that the header of a file of manifests names.
+pub(super) fn named(manifests: &str) -> impl Iterator<Item = &str> {
+    let names = manifests.lines().find_map(|line| line.strip_prefix("# Components: "));
+    names.into_iter().flat_map(|names| names.split(',')).map(str::trim)
 }
 
 /// Returns true when the services already apply the repository; the push alone changes the installation then.
@@ -135,19 +123,5 @@ mod tests {
         // The source service does what Flux's has another program for.
         assert!(removed(&header("source-controller,source-watcher"), &kept).is_empty());
         assert!(removed("", &kept).is_empty());
-    }
-
-    #[test]
-    fn documents_of_helm_controller_are_found() {
-        let of = |component: &str, kind: &str| {
-            format!("---\nkind: {kind}\nmetadata:\n  labels:\n    app.kubernetes.io/component: {component}\n")
-        };
-        let [crd, deployment] =
-            ["CustomResourceDefinition", "Deployment"].map(|kind| of(HELM_CONTROLLER, kind));
-        let file =
-            format!("---\n# Components: a\n{crd}{}{deployment}", of("source-controller", "Deployment"));
-        assert_eq!(helm_controller(&file), format!("{crd}{deployment}"));
-        assert_eq!(helm_controller(&helm_controller(&file)), helm_controller(&file));
-        assert_eq!(helm_controller(""), "");
     }
 }
