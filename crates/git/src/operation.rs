@@ -126,6 +126,11 @@ impl Operation {
         self.failure.lock().is_some()
     }
 
+    /// Forgets the reason of a failure that does not matter.
+    pub(crate) fn forget_failure(&self) {
+        self.failure.lock().take();
+    }
+
     /// Returns an error without the secrets that the server got and may have repeated (SRC-SCK-11).
     pub(crate) fn discreet(&self, error: Error) -> Error {
         error.without(&self.remote.told())

@@ -6,6 +6,7 @@ use git2::{ErrorClass, ErrorCode, Oid, PushOptions, RemoteCallbacks};
 use gix_hash::ObjectId;
 
 use crate::error::Error;
+use crate::fetch;
 use crate::objects::{Objects, library_id};
 use crate::operation::Registered;
 use crate::store::Directory;
@@ -48,21 +49,16 @@ pub(crate) fn push(
     let Objects::Sha1(repository) = directory.open()? else { return Err(Error::ObjectFormat) };
     repository.reference(LOCAL, library_id(request.commit)?, true, "")?;
     let mut remote = repository.remote_anonymous(&operation.url())?;
-    let verdict: RefCell<Option<Error>> = RefCell::new(None);
+    let (lost, refusal) = (RefCell::new(None), RefCell::new(None));
     let mut callbacks = RemoteCallbacks::new();
     callbacks.push_negotiation(|updates| {
-        for update in updates {
-            if let Some(lost) = lease_lost(request, update.src()) {
-                *verdict.borrow_mut() = Some(lost);
-                return Err(git2::Error::new(ErrorCode::User, ErrorClass::Callback, "lease lost"));
-            }
-        }
-        Ok(())
+        let found = updates.iter().find_map(|update| other_than_leased(request, object_id(update.src())));
+        let Some(error) = found else { return Ok(()) };
+        *lost.borrow_mut() = Some(error);
+        Err(git2::Error::new(ErrorCode::User, ErrorClass::Callback, "lease lost"))
     });
     callbacks.push_update_reference(|_, status| {
-        if let Some(reason) = status {
-            *verdict.borrow_mut() = Some(refused(request, reason));
-        }
+        *refusal.borrow_mut() = status.map(str::to_owned);
         Ok(())
     });
     callbacks.push_transfer_progress(|_, _, _| {});
@@ -76,39 +72,93 @@ pub(crate) fn push(
     let refspec = format!("+{LOCAL}:{}", request.refname);
     let pushed = remote.push(&[refspec.as_str()], Some(&mut options));
     drop(options);
-    match (verdict.into_inner(), pushed) {
-        (Some(error), _) => Err(error),
-        (None, Err(error)) if error.message().contains("push-options") => Err(Error::PushOptionsUnsupported),
-        (None, pushed) => Ok(pushed?),
+    if let Some(error) = lost.into_inner() {
+        return Err(error);
+    }
+    if let Some(reason) = refusal.into_inner() {
+        return Err(refused(operation, request, reason));
+    }
+    match pushed {
+        Err(error) if error.message().contains("push-options") => Err(Error::PushOptionsUnsupported),
+        pushed => Ok(pushed?),
     }
 }
 
-fn lease_lost(request: &PushRequest, found: Oid) -> Option<Error> {
-    let (holds, expected) = match request.lease {
-        Lease::Force => (true, String::new()),
-        Lease::Absent => (found.is_zero(), NOTHING.to_owned()),
-        Lease::Expect(expected) => (found.as_bytes() == expected.as_slice(), expected.to_string()),
-    };
-    let found = if found.is_zero() { NOTHING.to_owned() } else { found.to_string() };
-    (!holds).then(|| Error::LeaseLost { refname: request.refname.clone(), expected, found })
+/// Returns the object of an id, none for that of a reference that is not there.
+fn object_id(id: Oid) -> Option<ObjectId> {
+    ObjectId::try_from(id.as_bytes()).ok().filter(|id| !id.is_null())
 }
 
-/// Returns the meaning of a server's refusal: the reference moved between its list and our push, or something else.
-fn refused(request: &PushRequest, reason: &str) -> Error {
-    let moved = [
+/// Returns the loss of a lease where the reference is not in the state that it must have.
+fn other_than_leased(request: &PushRequest, found: Option<ObjectId>) -> Option<Error> {
+    let is_leased = match request.lease {
+        Lease::Force => true,
+        Lease::Absent => found.is_none(),
+        Lease::Expect(expected) => found == Some(expected),
+    };
+    let found = found.map_or_else(|| NOTHING.to_owned(), |found| found.to_string());
+    (!is_leased).then(|| lost(request, found))
+}
+
+fn lost(request: &PushRequest, found: String) -> Error {
+    let expected = match request.lease {
+        Lease::Expect(expected) => expected.to_string(),
+        Lease::Absent | Lease::Force => NOTHING.to_owned(),
+    };
+    Error::LeaseLost { refname: request.refname.clone(), expected, found }
+}
+
+/// Returns the meaning of a server's refusal: the reference moved between its list and our push, or something else. The list shows
+/// it, whatever the server's words are; a push of somebody else that is still in progress shows in the words alone.
+fn refused(operation: &Registered, request: &PushRequest, reason: String) -> Error {
+    match fetch::list(operation) {
+        Ok(refs) => {
+            let found = refs.into_iter().find(|reference| reference.name == request.refname);
+            if let Some(error) = other_than_leased(request, found.map(|found| found.id)) {
+                return error;
+            }
+        }
+        // The refusal says more than that.
+        Err(_) => operation.operation().forget_failure(),
+    }
+    if is_race(&reason) {
+        return lost(request, format!("something else ({reason})"));
+    }
+    Error::PushRejected { refname: request.refname.clone(), reason }
+}
+
+/// Returns true for the words of servers about a reference that somebody else is moving: of Git, by the state of the reference and by
+/// its lock, and of JGit.
+fn is_race(reason: &str) -> bool {
+    let words = [
         "failed to update ref",
         "cannot lock ref",
-        "fetch first",
-        "non-fast-forward",
+        "incorrect old value provided",
+        "reference does not exist",
         "reference already exists",
+        "failed to lock",
+        "lock failure",
+        "lock error",
     ];
-    let refname = request.refname.clone();
-    if moved.iter().any(|words| reason.contains(words)) {
-        let expected = match request.lease {
-            Lease::Expect(expected) => expected.to_string(),
-            Lease::Absent | Lease::Force => NOTHING.to_owned(),
-        };
-        return Error::LeaseLost { refname, expected, found: format!("something else ({reason})") };
+    words.iter().any(|words| reason.to_ascii_lowercase().contains(words))
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    #[rstest]
+    #[case::git("failed to update ref", true)]
+    #[case::git_lock("cannot lock ref 'refs/heads/main': is at 1 but expected 2", true)]
+    #[case::git_of_batches("incorrect old value provided", true)]
+    #[case::git_of_batches_deleted("reference does not exist", true)]
+    #[case::git_made("reference already exists", true)]
+    #[case::jgit("failed to lock", true)]
+    #[case::gerrit("LOCK_FAILURE: lock failure", true)]
+    #[case::hook("pre-receive hook declined", false)]
+    #[case::policy("non-fast-forward", false)]
+    #[case::protected("protected branch hook declined", false)]
+    fn refusals_by_a_race(#[case] reason: &str, #[case] expected: bool) {
+        assert_eq!(super::is_race(reason), expected);
     }
-    Error::PushRejected { refname, reason: reason.to_owned() }
 }

@@ -151,6 +151,23 @@ async fn the_server_says_no() {
     );
 }
 
+/// The words of a refusal do not say that the branch has moved, and the list does.
+#[tokio::test]
+async fn the_server_says_no_to_the_later_of_two() {
+    let (_server, repository, remote, checkout) = cloned().await;
+    let base = checkout.commit().id;
+    repository.set_branch("theirs", "main").unwrap();
+    let theirs = repository.commit("theirs", "theirs", &[("t", "t")]).unwrap();
+    let hook = repository.path().join("hooks/pre-receive");
+    std::fs::create_dir_all(hook.parent().unwrap()).unwrap();
+    let script = "#!/bin/sh\nunset GIT_QUARANTINE_PATH\ngit update-ref refs/heads/main theirs\nexit 1\n";
+    std::fs::write(&hook, script).unwrap();
+    std::fs::set_permissions(&hook, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let commit = edited(&checkout, &[("deploy/a.yaml", "a: 2\n")]);
+    let error = git().push(&remote, &checkout, to_main(commit, Lease::Expect(base))).await.unwrap_err();
+    assert!(matches!(&error, Error::LeaseLost { found, .. } if *found == theirs), "{error}");
+}
+
 #[tokio::test]
 async fn signatures_go_into_the_commit() {
     let (_server, _repository, _remote, checkout) = cloned().await;
