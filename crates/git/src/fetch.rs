@@ -116,7 +116,7 @@ fn download_plan(
         return Ok(());
     }
     let objects = plan.candidates.iter().map(|candidate| candidate.object).collect();
-    let reference::Depth::History { of, within } = &plan.depth else {
+    let reference::Depth::History { tips, within } = &plan.depth else {
         return download(conversation, directory, objects, Reach::Tip, is_partial);
     };
     if within.is_none() && conversation.offered().gives_any_object() {
@@ -127,10 +127,8 @@ fn download_plan(
             result => return result,
         }
     }
-    let refs = conversation.offered().refs.iter();
-    let tips = refs.filter(|reference| of.contains(&reference.name)).map(|reference| reference.id).collect();
     let reach = if directory.roots()?.is_empty() { Reach::Whole } else { Reach::Uncut };
-    download(conversation, directory, tips, reach, is_partial)?;
+    download(conversation, directory, tips.clone(), reach, is_partial)?;
     if has_all(directory, plan)? {
         return Ok(());
     }

@@ -78,8 +78,8 @@ pub(crate) enum Depth {
     Shallow,
     /// History, to look for the candidate's commit in it.
     History {
-        /// The references to which it belongs.
-        of: Vec<String>,
+        /// The tips of the references to which it belongs.
+        tips: Vec<ObjectId>,
         /// The tip of the one branch on which the commit has to be, if it has to be on one.
         within: Option<ObjectId>,
     },
@@ -190,21 +190,20 @@ fn by_commit(refs: &[RemoteRef], id: &str, branch: Option<&str>, name: Option<&s
         Some(tip) => (tip.name.trim_end_matches(PEELED).to_owned(), Depth::Shallow),
         None => {
             let within = on_branch.as_ref().map(|tip| tip.commit);
-            (id.to_owned(), Depth::History { of: histories(refs, on_branch), within })
+            (id.to_owned(), Depth::History { tips: tips(refs, on_branch), within })
         }
     };
     Ok(Plan { candidates: vec![Candidate { name, object: commit, commit, pointer }], depth })
 }
 
-/// The references whose history may hold a commit.
-fn histories(refs: &[RemoteRef], branch: Option<Candidate>) -> Vec<String> {
+/// The tips whose history may hold a commit.
+fn tips(refs: &[RemoteRef], branch: Option<Candidate>) -> Vec<ObjectId> {
     match branch {
-        Some(branch) => vec![branch.name],
+        Some(branch) => vec![branch.object],
         None => refs
             .iter()
-            .map(|reference| &reference.name)
-            .filter(|name| name.starts_with(HEADS))
-            .cloned()
+            .filter(|reference| reference.name.starts_with(HEADS))
+            .map(|reference| reference.id)
             .collect(),
     }
 }

@@ -83,28 +83,20 @@ fn equal_versions_are_left_to_their_dates() {
     assert_eq!(plan.revision(), None);
 }
 
-fn history(of: &[&str], within: Option<char>) -> Depth {
-    Depth::History { of: of.iter().map(ToString::to_string).collect(), within: within.map(id) }
+fn history(tips: &str, within: Option<char>) -> Depth {
+    Depth::History { tips: tips.chars().map(id).collect(), within: within.map(id) }
 }
 
 #[rstest]
 #[case::tip(commit('1', None, None), Depth::Shallow, "")]
 #[case::tip_of_its_branch(commit('1', Some("main"), None), Depth::Shallow, "main@")]
-#[case::tip_of_another_branch(
-    commit('2', Some("main"), None),
-    history(&["refs/heads/main"], Some('1')),
-    "main@"
-)]
+#[case::tip_of_another_branch(commit('2', Some("main"), None), history("1", Some('1')), "main@")]
 #[case::name_is_the_pointer(
     commit('1', Some("main"), Some("refs/heads/main")),
     Depth::Shallow,
     "refs/heads/main@"
 )]
-#[case::anywhere(
-    commit('f', None, None),
-    history(&["refs/heads/main", "refs/heads/feature/x"], None),
-    ""
-)]
+#[case::anywhere(commit('f', None, None), history("12", None), "")]
 fn commits(#[case] reference: Reference, #[case] depth: Depth, #[case] pointer: &str) {
     let plan = reference.resolve(&refs()).unwrap();
     assert_eq!(plan.depth, depth);
