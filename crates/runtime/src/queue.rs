@@ -40,9 +40,14 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// Returns true when a run in flight is obsolete with this cause and is to be cancelled.
-    fn supersedes(self) -> bool {
-        matches!(self, Self::Spec | Self::Revision | Self::Requested | Self::Deleted)
+    /// Returns true when a run in flight is obsolete with this cause and is to be cancelled. A request does not cancel a run that was
+    /// requested: else requests that follow each other faster than a run takes would never let one end.
+    fn supersedes(self, is_requested: bool) -> bool {
+        match self {
+            Self::Spec | Self::Revision | Self::Deleted => true,
+            Self::Requested => !is_requested,
+            _ => false,
+        }
     }
 }
 
@@ -88,6 +93,8 @@ struct Pending {
 
 struct Running {
     cancel: CancellationToken,
+    /// True when a request is among its causes.
+    is_requested: bool,
     again: BTreeSet<Cause>,
 }
 
@@ -193,7 +200,7 @@ impl State {
     fn add(&mut self, key: ObjectKey, cause: Cause, now: Instant) {
         if let Some(running) = self.running.get_mut(&key) {
             running.again.insert(cause);
-            if cause.supersedes() {
+            if cause.supersedes(running.is_requested) {
                 running.cancel.cancel();
             }
             return;
@@ -234,7 +241,9 @@ impl State {
         let due = self.timers.clear(&key);
         let pending = self.pending.remove(&key)?;
         let cancel = CancellationToken::new();
-        self.running.insert(key.clone(), Running { cancel: cancel.clone(), again: BTreeSet::new() });
+        let is_requested = pending.causes.contains(&Cause::Requested);
+        let running = Running { cancel: cancel.clone(), is_requested, again: BTreeSet::new() };
+        self.running.insert(key.clone(), running);
         let causes = pending.causes.into_iter().rev().collect();
         Some(Ticket { key, causes, cancel, waited: pending.since.elapsed(), due })
     }

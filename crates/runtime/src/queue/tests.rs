@@ -49,6 +49,27 @@ async fn a_new_revision_cancels_the_run_in_flight() {
     assert!(first.cancel.is_cancelled());
 }
 
+/// Requests that come faster than a run takes are one more run each time, and every run ends.
+#[tokio::test(start_paused = true)]
+async fn requests_do_not_starve_the_run_that_was_requested() {
+    let queue = Queue::default();
+    queue.enqueue(key("a"), Cause::Timer);
+    let by_time = queue.next().await;
+    queue.enqueue(key("a"), Cause::Requested);
+    assert!(by_time.cancel.is_cancelled());
+    for _ in 0..3 {
+        queue.done(&key("a"), None);
+        let requested = queue.next().await;
+        queue.enqueue(key("a"), Cause::Requested);
+        queue.enqueue(key("a"), Cause::Requested);
+        assert_eq!((requested.cancel.is_cancelled(), queue.depth()), (false, 0));
+    }
+    queue.done(&key("a"), None);
+    let requested = queue.next().await;
+    queue.enqueue(key("a"), Cause::Spec);
+    assert!(requested.cancel.is_cancelled());
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_timer_fires_when_due_and_a_run_replaces_it() {
     let queue = Queue::default();
