@@ -9,6 +9,7 @@ mod change;
 mod compare;
 mod lists;
 mod neat;
+mod prune_limit;
 mod report;
 mod sops;
 
@@ -24,6 +25,7 @@ use weir_kustomize_controller::ignore;
 use weir_ssa::{Action, Entry, Manifest, Mapper, MappingError, Owner, Session, Settings};
 
 pub(crate) use self::change::Change;
+pub(crate) use self::prune_limit::PruneLimit;
 use crate::error::Error;
 use crate::output::manifest;
 use crate::output::progress::Ticker;

@@ -331,5 +331,11 @@ async fn kustomizations_that_go_take_their_objects_along() {
         "metadata": { "name": "old", "annotations": { "kustomize.toolkit.fluxcd.io/prune": "disabled" } } });
     api.patch("old", &params, &kube::api::Patch::Apply(&mark)).await.unwrap();
     transcript.push_str(&fleet.transcript(&[gone]).await);
+    // The service would refuse it.
+    let limit = json!({ "metadata": { "annotations": { "kustomize.weir.dev/prune-limit": "2" } } });
+    api.patch("fleet", &kube::api::PatchParams::default(), &kube::api::Patch::Merge(limit)).await.unwrap();
+    let warned = fleet.transcript(&[gone]).await;
+    let expected = "2> ⚠️ Kustomization/flux-system/fleet: refused to prune 3 of 3 objects, the limit is 2: ";
+    assert!(warned.contains(expected), "{warned}");
     insta::assert_snapshot!(transcript);
 }

@@ -46,6 +46,7 @@ pub(crate) use self::keys::Keys;
 pub(crate) use self::memory::Memory;
 pub(crate) use self::observe::dependencies_of;
 pub(crate) use self::prune_limit::PruneLimit;
+pub use self::prune_limit::prune_refusal;
 pub use self::wake::in_order;
 pub(crate) use self::wake::{
     SECRET, configs_of, wake_by_child, wake_by_config, wake_by_confirmation, wake_by_dependency,

@@ -27,5 +27,5 @@ mod source;
 pub mod variables;
 
 pub use files::{ArtifactFiles, Metered};
-pub use kustomization::{deletes, in_order};
+pub use kustomization::{deletes, in_order, prune_refusal};
 pub use service::{program, run};

@@ -15,7 +15,7 @@ use serde_json::Value;
 use weir_runtime::args::Switch;
 use weir_ssa::{Action, Entry, ObjectId, by_apply_order, stale};
 
-use crate::changes::{Change, Coming, Comparer, MAX_DEPTH, inventory, settings, verdict};
+use crate::changes::{Change, Coming, Comparer, MAX_DEPTH, PruneLimit, inventory, settings, verdict};
 use crate::command::build::kustomization::{Local, MAX_KUSTOMIZATIONS, Specs, or_cancelled};
 use crate::error::Error;
 use crate::global::Global;
@@ -61,6 +61,7 @@ struct Walk<'a> {
     local: &'a Local,
     specs: Specs<'a>,
     comparer: Comparer,
+    limit: PruneLimit,
     ticker: Ticker,
     paint: Paint,
     /// Namespaces and names of the Kustomizations that were compared. Each is compared once, however many others it comes out of.
@@ -94,6 +95,7 @@ impl Kustomization {
             local: &self.local,
             specs: self.local.specs(Some(cluster.clone())),
             comparer: Comparer::new(cluster.client.clone(), Coming::default()),
+            limit: PruneLimit::of(&cluster).await,
             ticker: Ticker::new(self.progress_bar),
             paint: Paint::of_stdout(),
             seen: RefCell::default(),
@@ -137,6 +139,7 @@ impl Walk<'_> {
                 }
             }
             if kustomization.spec.prune && found.errors.is_empty() {
+                self.limit.warn(&kustomization, &found.inventory);
                 found.add_stale(&kustomization, self.paint)?;
             }
             Ok(found)

@@ -9,7 +9,7 @@ use weir_kustomize_controller::{deletes, in_order};
 use weir_ssa::{ObjectId, Settings, stale};
 
 use super::forest::{Fate, Planned};
-use crate::changes::{Change, Coming, Comparer, inventory, owner, settings};
+use crate::changes::{Change, Coming, Comparer, PruneLimit, inventory, owner, settings};
 use crate::cluster::Cluster;
 use crate::output::progress::Ticker;
 
@@ -42,10 +42,10 @@ pub(super) async fn of(cluster: &Cluster, planned: Vec<Planned>, ticker: &Ticker
             objects.iter().for_each(|object| coming.add(object));
         }
     }
-    let comparer = Comparer::new(cluster.client.clone(), coming);
+    let (comparer, limit) = (Comparer::new(cluster.client.clone(), coming), PruneLimit::of(cluster).await);
     let mut outcomes = Vec::with_capacity(planned.len());
     for planned in sorted(planned) {
-        outcomes.push(outcome(&comparer, planned, ticker).await);
+        outcomes.push(outcome(&comparer, &limit, planned, ticker).await);
     }
     outcomes
 }
@@ -59,7 +59,7 @@ fn sorted(planned: Vec<Planned>) -> Vec<Planned> {
     planned
 }
 
-async fn outcome(comparer: &Comparer, planned: Planned, ticker: &Ticker) -> Outcome {
+async fn outcome(comparer: &Comparer, limit: &PruneLimit, planned: Planned, ticker: &Ticker) -> Outcome {
     let Planned { kustomization, fate, is_live } = planned;
     let state = match &fate {
         Fate::Pruned => State::Deleted,
@@ -68,7 +68,7 @@ async fn outcome(comparer: &Comparer, planned: Planned, ticker: &Ticker) -> Outc
         Fate::Built(_) | Fate::Failed(_) => State::Created,
     };
     let (changes, errors) = match fate {
-        Fate::Built(objects) => applied(comparer, &kustomization, objects, ticker).await,
+        Fate::Built(objects) => applied(comparer, limit, &kustomization, objects, ticker).await,
         Fate::Pruned if deletes(&kustomization) => removed(comparer, &kustomization, &[]).await,
         Fate::Pruned | Fate::Skipped(_) => (Vec::new(), Vec::new()),
         Fate::Failed(error) => (Vec::new(), vec![error]),
@@ -85,6 +85,7 @@ type Found = (Vec<Change>, Vec<String>);
 /// Compares what is built, and what it leaves to be pruned.
 async fn applied(
     comparer: &Comparer,
+    limit: &PruneLimit,
     kustomization: &Kustomization,
     objects: Vec<Value>,
     ticker: &Ticker,
@@ -102,6 +103,7 @@ async fn applied(
     }
     // Of what cannot be compared nobody knows its place in the inventory.
     if kustomization.spec.prune && errors.is_empty() {
+        limit.warn(kustomization, &changes.iter().map(Change::entry).collect::<Vec<_>>());
         let (gone, failed) = removed(comparer, kustomization, &changes).await;
         changes.extend(gone);
         errors = failed;

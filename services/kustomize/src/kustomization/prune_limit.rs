@@ -125,6 +125,19 @@ pub(crate) fn decide(asked: &Asked<'_>, flag: &PruneLimit) -> Result<(), String>
     }
 }
 
+/// Returns the message with which the service would refuse a prune, for those who look before it happens. `flag` is the limit of
+/// all Kustomizations as `--prune-limit` has it; one that cannot be read is none, as no service runs with it.
+#[must_use]
+pub fn prune_refusal(
+    kustomization: &Kustomization,
+    inventory: usize,
+    stale: &[Entry],
+    flag: &str,
+) -> Option<String> {
+    let flag = flag.parse().unwrap_or_default();
+    decide(&Asked::of(kustomization, inventory, stale), &flag).err()
+}
+
 /// Returns why a prune goes beyond the limit, if it does.
 fn excess(asked: &Asked<'_>, limit: PruneLimit) -> Option<String> {
     if limit == PruneLimit::default() {
