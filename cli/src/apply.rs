@@ -4,6 +4,7 @@ use futures::future::try_join_all;
 use kube::api::{Api, DynamicObject, Patch, PatchParams};
 use kube::runtime::wait::{await_condition, conditions};
 use serde_json::Value;
+use weir_ssa::{Mapper, MappingError};
 
 use crate::builtin;
 use crate::cluster::{Cluster, FIELD_MANAGER};
@@ -16,19 +17,20 @@ const FIRST: [&str; 3] = ["CustomResourceDefinition", "Namespace", "ClusterRole"
 /// Applies manifests and shows a line for each: created, configured or unchanged.
 pub(crate) async fn apply(cluster: &Cluster, objects: &[Value], show: fn(&str)) -> Result<(), Error> {
     let is_first = |object: &&Value| FIRST.contains(&text(object, "/kind"));
+    let mapper = Mapper::new(cluster.client.clone());
     for object in objects.iter().filter(is_first) {
-        apply_one(cluster, object, show).await?;
+        apply_one(cluster, &mapper, object, show).await?;
     }
     let definitions = objects.iter().filter(|object| text(object, "/kind") == "CustomResourceDefinition");
     try_join_all(definitions.map(|definition| established(cluster, definition))).await?;
     for object in objects.iter().filter(|object| !is_first(object)) {
-        apply_one(cluster, object, show).await?;
+        apply_one(cluster, &mapper, object, show).await?;
     }
     Ok(())
 }
 
-async fn apply_one(cluster: &Cluster, object: &Value, show: fn(&str)) -> Result<(), Error> {
-    let (api, name) = (api_of(cluster, object), text(object, "/metadata/name").to_owned());
+async fn apply_one(cluster: &Cluster, mapper: &Mapper, object: &Value, show: fn(&str)) -> Result<(), Error> {
+    let (api, name) = (api_of(cluster, mapper, object).await?, text(object, "/metadata/name").to_owned());
     let before = cluster.in_time(api.get_metadata_opt(&name)).await??;
     let params = PatchParams::apply(FIELD_MANAGER).force();
     let after = cluster.in_time(api.patch(&name, &params, &Patch::Apply(object))).await??;
@@ -51,11 +53,23 @@ async fn established(cluster: &Cluster, definition: &Value) -> Result<(), Error>
     waited.map(drop).map_err(|error| Error::Api(error.to_string()))
 }
 
-/// The requests for objects of a manifest's kind, in its namespace.
-fn api_of(cluster: &Cluster, object: &Value) -> Api<DynamicObject> {
-    let resource = builtin::resource(text(object, "/apiVersion"), text(object, "/kind"));
-    match object.pointer("/metadata/namespace").and_then(Value::as_str) {
-        Some(namespace) => Api::namespaced_with(cluster.client.clone(), namespace, &resource),
-        None => Api::all_with(cluster.client.clone(), &resource),
+/// The requests for objects of a manifest's kind. The API server knows its plural and its scope; a moment after a definition was
+/// applied it does not yet, and both are guessed.
+async fn api_of(cluster: &Cluster, mapper: &Mapper, object: &Value) -> Result<Api<DynamicObject>, Error> {
+    let (api_version, kind) = (text(object, "/apiVersion"), text(object, "/kind"));
+    let namespace = object.pointer("/metadata/namespace").and_then(Value::as_str);
+    let (resource, is_namespaced) = match cluster.in_time(mapper.mapping(api_version, kind)).await? {
+        Ok(mapping) => (mapping.resource.clone(), mapping.is_namespaced),
+        Err(MappingError::NoMatch { .. }) => (builtin::resource(api_version, kind), namespace.is_some()),
+        Err(error) => return Err(Error::Api(error.to_string())),
+    };
+    let client = cluster.client.clone();
+    match (is_namespaced, namespace) {
+        (true, Some(namespace)) => Ok(Api::namespaced_with(client, namespace, &resource)),
+        (true, None) => {
+            let place = format!("{kind}/{}", text(object, "/metadata/name"));
+            Err(Error::Api(format!("{place}: an empty namespace may not be set during creation")))
+        }
+        (false, _) => Ok(Api::all_with(client, &resource)),
     }
 }
