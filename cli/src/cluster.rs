@@ -273,7 +273,8 @@ impl Cluster {
 /// Likeness of two names from which on one may have been meant by the other; 1 is the same name.
 const ALIKE: f64 = 0.85;
 
-fn nearest<'n>(name: &str, names: &'n [String]) -> Option<&'n String> {
+/// Returns the one of several names that may have been meant by another one.
+pub(crate) fn nearest<'n>(name: &str, names: &'n [String]) -> Option<&'n String> {
     let likeness = |other: &String| strsim::jaro_winkler(name, other);
     let nearest = names.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)))?;
     (likeness(nearest) >= ALIKE).then_some(nearest)

@@ -14,6 +14,7 @@ pub(crate) use self::object::{
 };
 pub(crate) use self::reference::{Reference, Role, references};
 pub(crate) use self::table::KINDS;
+use crate::cluster::nearest;
 use crate::error::Error;
 
 /// One kind.
@@ -142,12 +143,45 @@ impl Kind {
         format!("{group} {}", self.words.many).trim_start().to_owned()
     }
 
-    /// The kind that a word names: its kind, plural or a short form, in any case.
+    /// The kind that a word names: its kind, plural or a short form, in any case; its group may follow, as `-o name` prints it.
     pub(crate) fn find(word: &str) -> Option<&'static Self> {
         let word = word.to_lowercase();
-        KINDS.iter().find(|kind| {
-            let words = [kind.name.to_lowercase(), kind.plural.to_owned(), kind.words.one.to_owned()];
-            words.contains(&word) || kind.words.short.contains(&word.as_str())
-        })
+        let (word, group) =
+            word.split_once('.').map_or((word.as_str(), None), |(word, group)| (word, Some(group)));
+        let in_group = |kind: &&Self| group.is_none_or(|group| group == kind.group);
+        KINDS.iter().filter(in_group).find(|kind| kind.own_words().iter().any(|own| own == word))
+    }
+
+    /// Returns a line that names the kind which was perhaps meant by a word; nothing when none is like it.
+    pub(crate) fn similar(word: &str) -> String {
+        let words: Vec<String> = KINDS.iter().flat_map(Self::own_words).collect();
+        let meant = nearest(&word.to_lowercase(), &words);
+        meant.map_or_else(String::new, |meant| format!("\n  did you mean '{meant}'?"))
+    }
+
+    /// The words for the kind, in lower case.
+    fn own_words(&self) -> Vec<String> {
+        let words = [self.plural, self.words.one].into_iter().chain(self.words.short.iter().copied());
+        std::iter::once(self.name.to_lowercase()).chain(words.map(str::to_owned)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[rstest::rstest]
+    #[case("ks", Some("Kustomization"))]
+    #[case("Kustomization.kustomize.toolkit.fluxcd.io", Some("Kustomization"))]
+    #[case("kustomization.example.com", None)]
+    #[case("nothing", None)]
+    fn kinds_are_found_by_their_words(#[case] word: &str, #[case] expected: Option<&str>) {
+        assert_eq!(Kind::find(word).map(|kind| kind.name), expected);
+    }
+
+    #[test]
+    fn a_kind_may_be_meant_by_a_word_like_it() {
+        assert_eq!(Kind::similar("Kustomizaton"), "\n  did you mean 'kustomization'?");
+        assert_eq!(Kind::similar("nothing"), "");
     }
 }

@@ -99,7 +99,8 @@ impl Events {
         let kind = found.ok_or_else(|| {
             let known = KINDS.iter().filter_map(|kind| has_events(kind.name)).map(|kind| kind.name);
             let known = known.collect::<Vec<_>>().join(", ");
-            Error::Flags(format!("'{kind}' is not a recognized Flux kind\n  kinds are: {known}"))
+            let similar = Kind::similar(kind);
+            Error::Flags(format!("'{kind}' is not a recognized Flux kind\n  kinds are: {known}{similar}"))
         })?;
         query.fields = Some(selector(kind.name, name));
         let references = match name {

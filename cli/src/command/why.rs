@@ -71,7 +71,7 @@ impl Why {
             }
         };
         let known = || KINDS.iter().map(|kind| kind.name.to_lowercase()).collect::<Vec<_>>().join(", ");
-        let unknown = || Error::UnknownKind { word: kind.to_owned(), known: known() };
+        let unknown = || Error::UnknownKind { word: kind.to_owned(), known: known() + &Kind::similar(kind) };
         Ok((Kind::find(kind).ok_or_else(unknown)?, name))
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::world::{World, ready};
 
-const COMMANDS: [&str; 17] = [
+const COMMANDS: [&str; 18] = [
     "get kustomizations podinfo-of-forms -o yaml",
     "get kustomizations -o json",
     "get ks -o name",
@@ -15,6 +15,7 @@ const COMMANDS: [&str; 17] = [
     "get ks podinfo-of-forms -n default",
     "reconcile kustomization podinof-of-forms",
     "tree ks podnifo-of-forms",
+    "build ks podinof-of-forms --path /",
     "export ks podinfo-of-forms -n default",
     "get ks x",
     "get ks podinfo-of-forms -l app=none",

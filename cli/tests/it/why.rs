@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::world::{World, artifact, ready, with};
 
-const COMMANDS: [&str; 12] = [
+const COMMANDS: [&str; 14] = [
     "why kustomization/apps",
     "why ks infra",
     "why kustomization/well",
@@ -16,6 +16,8 @@ const COMMANDS: [&str; 12] = [
     "why kustomization/level-3",
     "why kustomization/nowhere",
     "why nothing/x",
+    "why kustomizaton/x",
+    "why kustomization.kustomize.toolkit.fluxcd.io/nowhere",
     "why kustomization",
 ];
 

@@ -12,6 +12,7 @@ use super::values::Values;
 use crate::cluster::Cluster;
 use crate::error::Error;
 use crate::input;
+use crate::kind::Kind;
 
 /// The places in which Kustomizations are looked for.
 pub(crate) struct Specs<'a> {
@@ -36,7 +37,13 @@ impl Specs<'_> {
     pub(crate) async fn of(&self, name: &str, namespace: &str) -> Result<Kustomization, Error> {
         let live = match &self.cluster {
             Some(cluster) => {
-                Some(cluster.in_time(api(cluster, namespace).get(name)).await?.map_err(unknown)?)
+                let found = cluster.in_namespace(namespace).get(Kind::named("Kustomization")?, name).await;
+                let found = found.map_err(|error| match error {
+                    Error::Deadline => error,
+                    error => Error::KustomizationObject(error.to_string()),
+                });
+                let found = found?.try_parse().map_err(|error| Error::KustomizationObject(error.to_string()));
+                Some(found?)
             }
             None => None,
         };
