@@ -71,6 +71,7 @@ pub(crate) fn answer(command: fn() -> Command) -> Option<ExitCode> {
     let with_names = || {
         let mut tree = command();
         tree.build();
+        let tree = without_values(tree);
         let tree = names::attach(tree, &[], &names::Asker { line: Arc::clone(&line), command });
         if line.current().is_empty() { without_flags(tree) } else { tree }
     };
@@ -83,6 +84,12 @@ pub(crate) fn answer(command: fn() -> Command) -> Option<ExitCode> {
         Ok(false) => None,
         Err(_) => Some(ExitCode::FAILURE),
     }
+}
+
+/// Makes flags that are on or off take nothing: their value stands behind `=` only, and the next word is another one.
+fn without_values(command: Command) -> Command {
+    let bare = |arg: clap::Arg| if arg.is_require_equals_set() { arg.num_args(0) } else { arg };
+    command.mut_args(bare).mut_subcommands(without_values)
 }
 
 /// Hides all flags, which a shell would else mix with the names wherever a word may begin.

@@ -83,7 +83,7 @@ async fn world(namespace: &str) -> World {
     world
 }
 
-const LINES: [&str; 18] = [
+const LINES: [&str; 19] = [
     "weir get ku▏",
     "weir get kustomizations ▏",
     "weir get ks re▏",
@@ -102,6 +102,7 @@ const LINES: [&str; 18] = [
     "weir get ks --n▏",
     "weir create secret receiver ▏",
     "weir logs --kind Kustomization --name ▏",
+    "weir get ks --watch ▏",
 ];
 
 #[tokio::test]
