@@ -12,6 +12,7 @@ use weir_api::Duration;
 
 use self::cluster_flags::ClusterFlags;
 pub(crate) use self::cluster_flags::bearer_token;
+pub(crate) use self::namespace::DEFAULT as DEFAULT_NAMESPACE;
 use self::namespace::Wishes;
 use crate::cluster::Cluster;
 use crate::environment;

@@ -15,7 +15,7 @@ use crate::cluster::{Cluster, LAST_LOOK};
 use crate::csv::Record;
 use crate::deployment::{assessed, rolled_out};
 use crate::error::Error;
-use crate::global::Global;
+use crate::global::{DEFAULT_NAMESPACE, Global};
 use crate::installation::Installation;
 use crate::manifests::{HELM_CONTROLLER, SOURCE_WATCHER, component, warn_of_source_watcher};
 use crate::output::progress;
@@ -59,7 +59,7 @@ impl Check {
         is_well &= told(self.controllers(cluster).await)?;
         // The wait for a Deployment may have taken all of the time.
         let cluster = &cluster.with_a_last_look();
-        is_well &= told(definitions(cluster).await.map(|found| stored_versions(&found)))?;
+        is_well &= told(definitions(cluster).await.map(|found| stored_versions(cluster, &found)))?;
         finish(is_well, "all checks passed")
     }
 
@@ -73,7 +73,7 @@ impl Check {
                 "no controllers found in the '{}' namespace with the label selector '{selector}'",
                 cluster.namespace
             ));
-            hint("weir install");
+            hint_at(cluster, "weir install");
             return Ok(false);
         }
         let mut is_well = true;
@@ -81,12 +81,12 @@ impl Check {
             let settled = settled(cluster, &api, deployment).await?;
             is_well &= controller(settled.as_ref().unwrap_or(deployment), &cluster.namespace);
         }
-        is_well &= self.components(&deployments);
+        is_well &= self.components(cluster, &deployments);
         Ok(is_well)
     }
 
     /// Returns false when a component that has to be there is missing. Weir can do without Flux's helm-controller.
-    fn components(&self, deployments: &[DynamicObject]) -> bool {
+    fn components(&self, cluster: &Cluster, deployments: &[DynamicObject]) -> bool {
         let is_there =
             |name: &str| deployments.iter().any(|deployment| deployment.name_any() == component(name));
         let mut is_well = true;
@@ -99,7 +99,7 @@ impl Check {
                 ),
                 name => {
                     progress::failure(&format!("{name}: deployment not found"));
-                    hint(&format!("weir install --components-extra {name}"));
+                    hint_at(cluster, &format!("weir install --components-extra {name}"));
                     is_well = false;
                 }
             }
@@ -139,6 +139,14 @@ fn hint(command: &str) {
     progress::detail(&format!("  try: {command}"));
 }
 
+/// Shows a command of our own that mends what was found, with the namespace unless that is the default.
+fn hint_at(cluster: &Cluster, command: &str) {
+    match cluster.namespace.as_str() {
+        DEFAULT_NAMESPACE => hint(command),
+        namespace => hint(&format!("{command} -n {namespace}")),
+    }
+}
+
 async fn kubernetes(cluster: &Cluster) -> Result<bool, Error> {
     let version = cluster.in_time(cluster.client.apiserver_version()).await?;
     let version =
@@ -169,7 +177,7 @@ async fn distribution(cluster: &Cluster) -> Result<bool, Error> {
             "checking failed: customresourcedefinitions.apiextensions.k8s.io \"{}\" not found",
             Installation::definition()
         ));
-        hint("weir install");
+        hint_at(cluster, "weir install");
         return Ok(false);
     };
     if !found.distribution.is_empty() {
@@ -212,10 +220,10 @@ fn controller(deployment: &DynamicObject, namespace: &str) -> bool {
     is_ready
 }
 
-fn stored_versions(definitions: &[DynamicObject]) -> bool {
+fn stored_versions(cluster: &Cluster, definitions: &[DynamicObject]) -> bool {
     if definitions.is_empty() {
         progress::failure(&format!("no crds found with the label selector '{PART_OF_LABEL}=flux'"));
-        hint("weir install");
+        hint_at(cluster, "weir install");
         return false;
     }
     let mut is_well = true;

@@ -28,6 +28,19 @@ const COMPONENTS: [(&str, &str, bool); 8] = [
     ("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicyBinding", false),
 ];
 
+/// Kinds that go with the namespace, and are taken away one by one where it stays.
+const IN_NAMESPACE: [(&str, &str); 6] = [
+    ("rbac.authorization.k8s.io/v1", "Role"),
+    ("rbac.authorization.k8s.io/v1", "RoleBinding"),
+    ("policy/v1", "PodDisruptionBudget"),
+    ("v1", "ResourceQuota"),
+    ("monitoring.coreos.com/v1", "PodMonitor"),
+    ("monitoring.coreos.com/v1", "PrometheusRule"),
+];
+
+/// The kind whose objects stay with the namespace, as there is data in them.
+const DATA: (&str, &str) = ("v1", "PersistentVolumeClaim");
+
 const DEFINITION: (&str, &str) = ("apiextensions.k8s.io/v1", "CustomResourceDefinition");
 
 /// Parts to take away.
@@ -62,13 +75,20 @@ impl Uninstall {
         for (api_version, kind, is_namespaced) in COMPONENTS {
             is_done &= self.delete_all(cluster, api_version, kind, is_namespaced).await;
         }
+        if self.keep_namespace {
+            for (api_version, kind) in IN_NAMESPACE {
+                is_done &= self.delete_all(cluster, api_version, kind, true).await;
+            }
+        }
         progress::action("deleting toolkit.fluxcd.io finalizers in all namespaces");
         for kind in KINDS.iter().filter(|kind| kind.name != "ExternalArtifact") {
             is_done &= self.release(cluster, kind).await;
         }
         progress::action("deleting toolkit.fluxcd.io custom resource definitions");
         is_done &= self.delete_all(cluster, DEFINITION.0, DEFINITION.1, false).await;
-        if !self.keep_namespace {
+        if self.keep_namespace {
+            is_done &= tell_data(cluster).await;
+        } else {
             let api = api(cluster, "v1", "Namespace", false);
             is_done &= self.delete(cluster, &api, "Namespace", &cluster.namespace, &cluster.namespace).await;
         }
@@ -88,9 +108,7 @@ impl Uninstall {
         is_namespaced: bool,
     ) -> bool {
         let api = api(cluster, api_version, kind, is_namespaced);
-        let params = ListParams::default().labels(&format!("{PART_OF_LABEL}=flux"));
-        let listed = cluster.in_time(api.list(&params)).await.and_then(|listed| Ok(listed?.items));
-        let Some(objects) = listed_or_told(kind, listed) else { return false };
+        let Some(objects) = installed(cluster, &api, kind).await else { return false };
         let mut is_done = true;
         for object in objects {
             let name = object.name_any();
@@ -183,6 +201,26 @@ async fn question(cluster: &Cluster) -> Result<String, Error> {
         ),
         None => "Are you sure you want to delete Flux and its custom resource definitions".to_owned(),
     })
+}
+
+/// Returns the installation's objects of a kind, or prints why there are none. A cluster without the kind has none of them.
+async fn installed(cluster: &Cluster, api: &Api<DynamicObject>, kind: &str) -> Option<Vec<DynamicObject>> {
+    let params = ListParams::default().labels(&format!("{PART_OF_LABEL}=flux"));
+    let listed = cluster.in_time(api.list(&params)).await.and_then(|listed| match listed {
+        Err(kube::Error::Api(status)) if status.code == 404 => Ok(Vec::new()),
+        listed => Ok(listed?.items),
+    });
+    listed_or_told(kind, listed)
+}
+
+/// Names the data that stays. Returns false when it cannot be found out.
+async fn tell_data(cluster: &Cluster) -> bool {
+    let (api_version, kind) = DATA;
+    let claims = installed(cluster, &api(cluster, api_version, kind, true), kind).await;
+    for claim in claims.iter().flatten() {
+        progress::warning(&format!("{kind}/{}/{} stays, with its data", cluster.namespace, claim.name_any()));
+    }
+    claims.is_some()
 }
 
 /// Returns the objects that were listed, or prints why there are none.

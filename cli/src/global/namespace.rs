@@ -4,7 +4,7 @@ use crate::error::Error;
 use crate::output::progress;
 
 /// Default namespace of an installation.
-const DEFAULT: &str = "flux-system";
+pub(crate) const DEFAULT: &str = "flux-system";
 
 /// Longest DNS label (RFC 1123).
 const MAX_LABEL: usize = 63;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::json;
-use weir_testkit::{ControlPlane, eventually};
+use weir_testkit::{ControlPlane, Folder, eventually};
 
 use crate::nodes::with_nodes;
 use crate::weir::Weir;
@@ -21,6 +21,8 @@ async fn services_are_installed_checked_as_by_flux_and_taken_away() {
     let weir = Weir::default().with_kubeconfig(plane.kubeconfig_path());
     let commands = ["check --pre", "check", "install --timeout 1s --components nope"];
     let mut transcript = weir.transcript(&commands).await;
+    let elsewhere = weir.transcript(&["check -n gitops"]).await;
+    assert!(elsewhere.contains("2>   try: weir install -n gitops\n"), "{elsewhere}");
     // A user who may not see one thing is told of the others.
     let limited = weir.transcript(&["check --as nobody"]).await;
     assert_eq!(limited.matches("2> ✗ checking failed: ").count(), 3, "{limited}");
@@ -53,6 +55,7 @@ async fn services_are_installed_checked_as_by_flux_and_taken_away() {
     assert!(given_up.ends_with(end), "{given_up}");
     let waited = with_nodes(&plane, weir.transcript(&["check --timeout 55s"])).await;
     assert!(waited.ends_with("2> ✔ all checks passed\n\n"), "{waited}");
+    a_kept_namespace_keeps_data_alone(&plane, &weir).await;
     let provider = "create alert-provider slack --type slack --channel general";
     let commands = [
         provider,
@@ -84,6 +87,61 @@ async fn services_are_installed_checked_as_by_flux_and_taken_away() {
     }
     transcript.push_str(&weir.transcript(&["check"]).await);
     insta::assert_snapshot!(without_versions(&transcript, &plane));
+}
+
+/// CLI-UNI01: all that `install` makes goes, but for the data.
+async fn a_kept_namespace_keeps_data_alone(plane: &ControlPlane, weir: &Weir) {
+    let labels = json!({"app.kubernetes.io/part-of": "flux"});
+    let claim = json!({
+        "apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "data", "labels": labels},
+        "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
+    });
+    let budget = json!({
+        "apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "standby", "labels": labels},
+        "spec": {"maxUnavailable": 1, "selector": {"matchLabels": {"app": "source-controller"}}},
+    });
+    for object in [claim, budget] {
+        plane.apply("flux-system", object).await.unwrap();
+    }
+    let kept = weir.transcript(&["uninstall --dry-run --keep-namespace"]).await;
+    for line in [
+        "2> ✔ PodDisruptionBudget/flux-system/standby deleted (dry run)\n",
+        "2> ⚠️ PersistentVolumeClaim/flux-system/data stays, with its data\n",
+        "2> ✔ uninstall finished\n\n",
+    ] {
+        assert!(kept.contains(line), "{kept}");
+    }
+    assert!(!kept.contains("Namespace/") && kept.contains("ResourceQuota/flux-system/"), "{kept}");
+    let claims = plane.api("v1", "PersistentVolumeClaim", "flux-system").await.unwrap();
+    claims.delete("data", &Default::default()).await.unwrap();
+}
+
+/// The API server knows the plural and the scope of a kind, which its name does not tell.
+#[tokio::test]
+async fn kinds_of_users_files_have_the_plural_that_they_say() {
+    let plane = ControlPlane::start().await.unwrap();
+    let weir = Weir::default().with_kubeconfig(plane.kubeconfig_path());
+    let folder = Folder::new("manifests").unwrap();
+    folder.write("kustomization.yaml", "resources: [all.yaml]\n").unwrap();
+    let definition = json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": "geese.example.com"},
+        "spec": {
+            "group": "example.com", "scope": "Namespaced", "names": {"kind": "Goose", "plural": "geese"},
+            "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": {"type": "object"}}}],
+        },
+    });
+    let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "flux-system"}});
+    let goose = json!({"apiVersion": "example.com/v1", "kind": "Goose", "metadata": {"name": "g", "namespace": "flux-system"}});
+    folder.write("all.yaml", format!("{definition}\n---\n{namespace}\n")).unwrap();
+    let install = format!("install --timeout 10s --manifests {}", folder.path().display());
+    let first = weir.transcript(&[&install]).await;
+    assert!(first.contains("2> Namespace/flux-system created\n"), "{first}");
+    folder.write("all.yaml", goose.to_string()).unwrap();
+    let served = || async { plane.kubectl(&["get", "geese", "-n", "flux-system"]).await.ok() };
+    eventually("the kind to be served", Duration::from_secs(60), served).await.unwrap();
+    let second = weir.transcript(&[&install]).await;
+    assert!(second.contains("2> Goose/flux-system/g created\n"), "{second}");
 }
 
 #[tokio::test]
