@@ -149,7 +149,7 @@ impl Cluster {
         own.or(self.0.default_account.as_deref())
     }
 
-    /// The session for all that is done on behalf of a Kustomization: its objects are read and written by no other way.
+    /// The session for all that is done on behalf of a Kustomization: there is no other way to the cluster from there.
     pub(crate) fn session(&self, kustomization: &Kustomization) -> Session {
         let namespace = kustomization.metadata.namespace.as_deref().unwrap_or_default();
         let account = self.account(kustomization);
@@ -164,7 +164,7 @@ impl Cluster {
     }
 
     /// The client of the cluster's own user, for what is not done on behalf of anyone: asking if the cluster answers, and if an account exists.
-    pub(crate) fn own(&self) -> Client {
+    fn own(&self) -> Client {
         self.0.client.clone()
     }
 

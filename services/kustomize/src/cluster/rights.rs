@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::{BoxFuture, Shared};
+use k8s_openapi::api::core::v1::ServiceAccount;
+use kube::Api;
 use moka::sync::Cache;
 use weir_api::Kustomization;
 use weir_ssa::ObjectId;
@@ -52,6 +54,14 @@ impl Cluster {
         let may_apply_any = self.0.rights.0.get_with(question, asked).await;
         // A role may name objects.
         may_apply_any || self.session(kustomization).may_apply(id).await
+    }
+
+    /// Returns true when the ServiceAccount that a Kustomization acts as is gone from the cluster.
+    pub(crate) async fn lacks_account(&self, kustomization: &Kustomization) -> bool {
+        let Some(account) = self.account(kustomization) else { return false };
+        let namespace = kustomization.metadata.namespace.as_deref().unwrap_or_default();
+        let accounts: Api<ServiceAccount> = Api::namespaced(self.own(), namespace);
+        matches!(accounts.get_metadata_opt(account).await, Ok(None))
     }
 }
 

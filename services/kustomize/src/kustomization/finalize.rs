@@ -13,7 +13,7 @@ use super::decide::conditions;
 use super::health::{AT_ONCE, timeout_of};
 use super::memory::Deletion;
 use super::{KustomizationReconciler, inventory, report};
-use crate::cluster::{Cluster, GROUP, TargetError};
+use crate::cluster::{GROUP, TargetError};
 
 /// How often objects that are being deleted are looked for (KS-GC-22).
 const PAUSE: Duration = Duration::from_secs(2);
@@ -48,7 +48,8 @@ impl KustomizationReconciler {
         }
         let pruned = session.prune(&self.owner(kustomization), &entries).await;
         if let Some(failure) = pruned.failure() {
-            if account_is_gone(&cluster, kustomization).await {
+            // The namespace is perhaps being deleted, and must not hang (KS-GC-26).
+            if cluster.lacks_account(kustomization).await {
                 return Finalized::Done { events: left_behind(kustomization, &pruned, &entries) };
             }
             tracing::error!(
@@ -115,16 +116,6 @@ fn gave_up(run: &Run<Kustomization>, left: usize, mut events: Vec<EventDraft>) -
     tracing::error!(left, "{message}");
     events.push(event(&run.object, EventDraft::error, message));
     Finalized::Done { events }
-}
-
-/// Returns true when the ServiceAccount that would delete is gone from the cluster: its namespace is being deleted, and must not
-/// hang (KS-GC-26).
-async fn account_is_gone(cluster: &Cluster, kustomization: &Kustomization) -> bool {
-    let Some(account) = cluster.account(kustomization) else { return false };
-    let namespace = kustomization.metadata.namespace.as_deref().unwrap_or_default();
-    let accounts: kube::Api<k8s_openapi::api::core::v1::ServiceAccount> =
-        kube::Api::namespaced(cluster.own(), namespace);
-    matches!(accounts.get_metadata_opt(account).await, Ok(None))
 }
 
 /// Returns true when the applied objects of a Kustomization go with it (KS-GC-20..23).
