@@ -3,6 +3,7 @@
 mod index;
 mod pool;
 mod text;
+mod unreadable;
 mod watch;
 
 use std::collections::HashMap;
@@ -98,9 +99,24 @@ pub struct Cache<K> {
 }
 
 struct Inner<K> {
-    objects: RwLock<HashMap<ObjectKey, Arc<K>>>,
+    held: RwLock<Held<K>>,
     listeners: RwLock<Vec<Listener<K>>>,
+    of_unreadable: RwLock<Vec<unreadable::Listener>>,
     knowledge: signal::Sender<Knowledge>,
+}
+
+/// The objects that are there. Each is in one of the maps.
+struct Held<K> {
+    objects: HashMap<ObjectKey, Arc<K>>,
+    /// Metadata of those that do not fit their API type.
+    unreadable: HashMap<ObjectKey, Arc<ObjectMeta>>,
+}
+
+impl<K: kube::Resource> Held<K> {
+    fn meta(&self, key: &ObjectKey) -> Option<&ObjectMeta> {
+        let of_object = self.objects.get(key).map(|object| object.meta());
+        of_object.or_else(|| self.unreadable.get(key).map(|meta| &**meta))
+    }
 }
 
 impl<K> Clone for Cache<K> {
@@ -113,8 +129,9 @@ impl<K: Cached> Default for Cache<K> {
     fn default() -> Self {
         Self {
             inner: Arc::new(Inner {
-                objects: RwLock::default(),
+                held: RwLock::new(Held { objects: HashMap::new(), unreadable: HashMap::new() }),
                 listeners: RwLock::default(),
+                of_unreadable: RwLock::default(),
                 knowledge: signal::Sender::new(Knowledge::Nothing),
             }),
         }
@@ -124,17 +141,17 @@ impl<K: Cached> Default for Cache<K> {
 impl<K: Cached> Cache<K> {
     /// The object of that name.
     pub fn get(&self, key: &ObjectKey) -> Option<Arc<K>> {
-        self.inner.objects.read().get(key).cloned()
+        self.inner.held.read().objects.get(key).cloned()
     }
 
     /// All objects, in no order.
     pub fn list(&self) -> Vec<Arc<K>> {
-        self.inner.objects.read().values().cloned().collect()
+        self.inner.held.read().objects.values().cloned().collect()
     }
 
     /// Number of objects held.
     pub fn len(&self) -> usize {
-        self.inner.objects.read().len()
+        self.inner.held.read().objects.len()
     }
 
     /// Returns true when nothing is held.
@@ -157,7 +174,7 @@ impl<K: Cached> Cache<K> {
     /// cache already has something newer, or when the object has meanwhile been deleted.
     pub fn insert(&self, object: K) {
         let key = ObjectKey::of(&object);
-        if self.inner.objects.read().contains_key(&key) {
+        if self.inner.held.read().objects.contains_key(&key) {
             self.apply(object);
         }
     }
@@ -178,9 +195,10 @@ impl<K: Cached> Cache<K> {
     }
 
     /// Returns true when an object that is not held does not exist: after the first list, and while the CRD is missing. Not
-    /// while the account may not list the kind.
+    /// while the account may not list the kind, or an object is there that does not fit its API type.
     pub fn is_whole(&self) -> bool {
         matches!(*self.inner.knowledge.borrow(), Knowledge::Objects | Knowledge::NotServed)
+            && self.inner.held.read().unreadable.is_empty()
     }
 
     pub(crate) fn apply(&self, mut object: K) {
@@ -189,30 +207,38 @@ impl<K: Cached> Cache<K> {
         // A decoded list has room for four at least; a copy takes what it needs, for as long as it is held.
         let object = Arc::new(object.clone());
         let old = {
-            let mut objects = self.inner.objects.write();
-            if objects.get(&key).is_some_and(|known| !is_newer(object.meta(), known.meta())) {
+            let mut held = self.inner.held.write();
+            if held.meta(&key).is_some_and(|known| !is_newer(object.meta(), known)) {
                 return;
             }
-            objects.insert(key, object.clone())
+            held.unreadable.remove(&key);
+            held.objects.insert(key, object.clone())
         };
         self.tell(&Change { old, new: Some(object) });
     }
 
     /// Returns true when an object of this name and metadata says nothing that is not known.
     fn knows(&self, key: &ObjectKey, meta: &ObjectMeta) -> bool {
-        self.inner.objects.read().get(key).is_some_and(|known| !is_newer(meta, known.meta()))
+        self.inner.held.read().meta(key).is_some_and(|known| !is_newer(meta, known))
     }
 
     pub(crate) fn delete(&self, key: &ObjectKey) {
-        let old = self.inner.objects.write().remove(key);
+        let old = {
+            let mut held = self.inner.held.write();
+            held.unreadable.remove(key);
+            held.objects.remove(key)
+        };
         if old.is_some() {
             self.tell(&Change { old, new: None });
         }
     }
 
     fn retain(&self, keep: &std::collections::HashSet<ObjectKey>) {
-        let gone: Vec<_> =
-            self.inner.objects.read().keys().filter(|key| !keep.contains(*key)).cloned().collect();
+        let gone: Vec<_> = {
+            let held = self.inner.held.read();
+            let known = held.objects.keys().chain(held.unreadable.keys());
+            known.filter(|key| !keep.contains(*key)).cloned().collect()
+        };
         gone.iter().for_each(|key| self.delete(key));
     }
 

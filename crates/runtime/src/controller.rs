@@ -149,6 +149,10 @@ impl<R: Reconciler> Controller<R> {
                 }
             }
         });
+        self.cache.on_unreadable({
+            let queue = queue.clone();
+            move |key| queue.enqueue(key.clone(), Cause::Deleted)
+        });
         let this = Arc::new(self);
         let free = Arc::new(Semaphore::new(concurrent));
         let mut runs = JoinSet::new();
@@ -180,8 +184,11 @@ impl<R: Reconciler> Controller<R> {
             None => {
                 self.reconciler.forget(&key);
                 self.reporter.forget(&key);
-                self.backoff.reset(&key);
-                None
+                let again = self.reporter.let_go::<R>(&key).await;
+                if again.is_none() {
+                    self.backoff.reset(&key);
+                }
+                again
             }
             Some(object) if object.meta().deletion_timestamp.is_some() => self.finalize(object, ticket).await,
             Some(object) => self.reconcile(object, ticket).await,
@@ -238,8 +245,11 @@ impl<R: Reconciler> Controller<R> {
         }
     }
 
+    /// Undoes what the object stands for, if it has the finalizer, or is being deleted and the finalizers of others keep it (KS-REC-21):
+    /// somebody has taken ours off, or it never had one, and then there may be nothing to undo (KS-TST-1).
     async fn finalize(&self, object: Arc<R::Object>, ticket: Ticket) -> Option<Next> {
-        if !report::has_finalizer(&*object, R::FINALIZER_NAME) {
+        let is_kept = R::FINALIZER && !R::is_static(&object) && object.meta().deletion_timestamp.is_some();
+        if !is_kept && !report::has_finalizer(&*object, R::FINALIZER_NAME) {
             return None;
         }
         let run = Run::new(object.clone(), ticket, Phases::default(), self.reporter.now());

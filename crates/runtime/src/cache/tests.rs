@@ -106,3 +106,47 @@ fn a_kind_that_was_never_shown_may_have_objects() {
     cache.refused(Refused::Forbidden);
     assert!(cache.is_empty() && !cache.is_whole());
 }
+
+fn aside(cache: &Cache<ConfigMap>, name: &str, version: &str) {
+    let object = config_map(name, version);
+    cache.set_aside(ObjectKey::of(&object), object.metadata);
+}
+
+/// DEP-K8S-4: the state before is not worked on, and nobody takes the object for gone.
+#[test]
+fn an_object_that_does_not_fit_any_more_is_no_longer_held() {
+    let cache = Cache::default();
+    let key = ObjectKey::new("apps", "a");
+    cache.apply(config_map("a", "1"));
+    cache.inner.knowledge.send_replace(Knowledge::Objects);
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let (of_changes, of_unreadable) = (heard.clone(), heard.clone());
+    cache.on_change(move |change: &Change<ConfigMap>| of_changes.lock().push(change.new.is_some()));
+    cache.on_unreadable(move |_| of_unreadable.lock().push(false));
+    aside(&cache, "a", "2");
+    assert!(cache.get(&key).is_none() && cache.unreadable(&key).is_some() && !cache.is_whole());
+    assert!(cache.knows(&key, &config_map("a", "2").metadata), "it is logged once");
+    cache.insert(config_map("a", "1"));
+    aside(&cache, "a", "1");
+    assert_eq!(cache.unreadable(&key).unwrap().resource_version.as_deref(), Some("2"));
+    cache.apply(config_map("a", "3"));
+    assert!(cache.get(&key).is_some() && cache.unreadable(&key).is_none() && cache.is_whole());
+    assert_eq!(*heard.lock(), [true, false, false, true]);
+}
+
+#[test]
+fn an_object_that_does_not_fit_is_gone_when_it_is_deleted_or_not_listed() {
+    let cache = Cache::<ConfigMap>::default();
+    cache.inner.knowledge.send_replace(Knowledge::Objects);
+    aside(&cache, "a", "1");
+    aside(&cache, "b", "2");
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let ear = heard.clone();
+    cache.on_unreadable(move |key| ear.lock().push(key.name.clone()));
+    heard.lock().sort();
+    assert_eq!(*heard.lock(), ["a", "b"], "those that are there");
+    cache.delete(&ObjectKey::new("apps", "a"));
+    assert!(!cache.is_whole());
+    cache.retain(&std::collections::HashSet::new());
+    assert!(cache.is_whole());
+}

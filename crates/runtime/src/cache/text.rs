@@ -26,6 +26,17 @@ impl<const IS_METADATA: bool> Text<IS_METADATA> {
         serde_json::from_str(&self.text)
     }
 
+    /// Returns the part of the metadata that counts for an object whose type does not fit: its name, its version, and if and by whose
+    /// leave it goes.
+    pub(super) fn metadata(&self) -> ObjectMeta {
+        let going = self.decode::<Going>().map(|going| going.metadata).unwrap_or_default();
+        ObjectMeta {
+            finalizers: going.finalizers,
+            deletion_timestamp: going.deletion_timestamp,
+            ..self.head.clone()
+        }
+    }
+
     /// Forgets how it was asked for.
     pub(super) fn erased(self) -> Text<false> {
         Text { head: self.head, text: self.text }
@@ -47,6 +58,11 @@ struct Head<'a> {
     resource_version: Option<String>,
     #[serde(borrow)]
     managed_fields: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Going {
+    metadata: ObjectMeta,
 }
 
 impl<'de, const IS_METADATA: bool> Deserialize<'de> for Text<IS_METADATA> {
@@ -109,7 +125,7 @@ mod tests {
 
     use super::*;
 
-    const FITS: &str = r#"{"apiVersion":"kustomize.toolkit.fluxcd.io/v1","kind":"Kustomization","metadata":{"name":"a","namespace":"b"},
+    const FITS: &str = r#"{"apiVersion":"kustomize.toolkit.fluxcd.io/v1","kind":"Kustomization","metadata":{"name":"a","namespace":"b","finalizers":["finalizers.fluxcd.io"]},
         "spec":{"interval":"10m","prune":true,"sourceRef":{"kind":"GitRepository","name":"c"}}}"#;
 
     #[test]
@@ -121,6 +137,7 @@ mod tests {
         assert_eq!(odd_one.meta().name.as_deref(), Some("odd"));
         let reason = odd_one.decode::<Kustomization>().unwrap_err().to_string();
         assert!(reason.contains("soon"), "{reason}");
+        assert_eq!(odd_one.metadata().finalizers.unwrap(), ["finalizers.fluxcd.io"]);
         assert_eq!(fits.decode::<Kustomization>().unwrap().metadata.name.as_deref(), Some("a"));
         let event = format!(r#"{{"type":"ADDED","object":{odd}}}"#);
         let WatchEvent::Added(added) = serde_json::from_str::<WatchEvent<Text<true>>>(&event).unwrap() else {

@@ -118,7 +118,7 @@ pub(super) async fn follow<K: Cached>(watch: impl Fn() -> Events, cache: Cache<K
 }
 
 /// Follows the watch until the API server says that there is nothing to watch. Objects that cannot be decoded are logged and
-/// left out, so that one odd object never stops its kind (DEP-K8S-4).
+/// set aside, so that one odd object never stops its kind (DEP-K8S-4).
 async fn follow_shown<K: Cached>(mut events: Events, cache: &Cache<K>, mut shown: impl FnMut()) -> Refused {
     let mut listed = HashSet::new();
     loop {
@@ -217,6 +217,7 @@ fn apply<K: Cached>(cache: &Cache<K>, object: &Text<false>) {
         Err(error) => {
             let key = ObjectKey::of(object);
             tracing::error!(kind = %K::kind(&()), namespace = key.namespace, name = key.name, %error, "object left out: it does not fit its API type");
+            cache.set_aside(key, object.metadata());
         }
     }
 }

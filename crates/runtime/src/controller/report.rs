@@ -193,6 +193,9 @@ where
                     return next;
                 }
                 let object = self.latest(object);
+                if !has_finalizer(&*object, R::FINALIZER_NAME) {
+                    return Next::Stop;
+                }
                 let others = object.meta().finalizers.iter().flatten();
                 let others = others.filter(|finalizer| *finalizer != R::FINALIZER_NAME).cloned().collect();
                 killpoint::hit("before-finalizer-removal");
@@ -214,6 +217,26 @@ where
                 self.tell(object, events);
                 Next::Wait { give_up }
             }
+        }
+    }
+
+    /// Takes the finalizer off an object that is being deleted and does not fit its API type: its deletion would hang. Nobody can read
+    /// what it stands for, so that this stays.
+    pub(super) async fn let_go<R: Reconciler>(&self, key: &ObjectKey) -> Option<Next> {
+        let meta = self.cache.unreadable(key)?;
+        meta.deletion_timestamp.as_ref()?;
+        let (ours, others): (Vec<_>, Vec<_>) =
+            meta.finalizers.iter().flatten().partition(|finalizer| *finalizer == R::FINALIZER_NAME);
+        if ours.is_empty() {
+            return None;
+        }
+        let patch = json!({ "metadata": { "finalizers": others, "resourceVersion": meta.resource_version } });
+        match self.send(key, None, patch).await {
+            Ok(_) => {
+                tracing::warn!("deleted without an end to its work: the object does not fit its API type");
+                None
+            }
+            Err(error) => Some(Self::write_failed("finalizers", error)),
         }
     }
 
@@ -257,16 +280,18 @@ where
 
     /// Changes an object, or its status, by a merge patch.
     async fn patch(&self, object: &K, subresource: Option<&str>, patch: Value) -> kube::Result<K> {
-        let meta = object.meta();
-        let (namespace, name) = (meta.namespace.as_deref(), meta.name.as_deref().unwrap_or_default());
+        let written = self.send(&ObjectKey::of(object), subresource, patch).await?;
+        written.decode().map_err(kube::Error::SerdeError)
+    }
+
+    async fn send(&self, key: &ObjectKey, subresource: Option<&str>, patch: Value) -> kube::Result<Text> {
         let client = self.settings.client.clone();
-        let api = Api::<Text>::namespaced_with(client, namespace.unwrap_or_default(), &self.kind);
+        let api = Api::<Text>::namespaced_with(client, &key.namespace, &self.kind);
         let (params, patch) = (self.params(), Patch::Merge(patch));
-        let written = match subresource {
-            None => api.patch(name, &params, &patch).await,
-            Some(subresource) => api.patch_subresource(subresource, name, &params, &patch).await,
-        };
-        written?.decode().map_err(kube::Error::SerdeError)
+        match subresource {
+            None => api.patch(&key.name, &params, &patch).await,
+            Some(subresource) => api.patch_subresource(subresource, &key.name, &params, &patch).await,
+        }
     }
 
     fn params(&self) -> PatchParams {
@@ -307,7 +332,7 @@ where
             let result = self.patch_status(&*latest, &patch).await;
             let pause = match &result {
                 Err(error) if is_away(error) && since.elapsed() < AWAY_PATIENCE => AWAY_PAUSE,
-                Err(error) if is_conflict(error) && conflicts < CONFLICTS => {
+                Err(error) if client::is_conflict(error) && conflicts < CONFLICTS => {
                     conflicts += 1;
                     CONFLICT_PAUSE * 2_u32.pow(conflicts - 1)
                 }
@@ -335,18 +360,13 @@ where
     fn write_failed(what: &str, error: kube::Error) -> Next {
         match &error {
             kube::Error::Api(status) if status.code == 404 => Next::Stop,
-            _ if is_conflict(&error) => Next::After(CONFLICT_PAUSE),
+            _ if client::is_conflict(&error) => Next::After(CONFLICT_PAUSE),
             _ => {
                 tracing::error!(error = client::reason(error), "could not write {what}");
                 Next::Backoff
             }
         }
     }
-}
-
-/// Returns true when another write came first.
-fn is_conflict(error: &kube::Error) -> bool {
-    matches!(error, kube::Error::Api(status) if status.code == 409)
 }
 
 /// Returns true when a request got no answer at all.

@@ -138,6 +138,53 @@ async fn a_deleted_object_that_others_keep_shows_its_last_generation() {
     world.stop().await;
 }
 
+/// KS-REC-21: the deletion counts, not the finalizer, which somebody may have taken off.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_object_that_lost_its_finalizer_is_finalized_while_others_keep_it() {
+    let reconciler = MarkReady::default();
+    let finalized = reconciler.finalized.clone();
+    let world = world(reconciler).await;
+    world.receiver("a", "suspend: true").await;
+    let receivers = world.receivers().await;
+    let token = touch_requested_at(&receivers, "a").await.unwrap();
+    let handled = wait_for(&receivers, "a", "the request is recorded", DEADLINE, |object| {
+        object.is_some_and(|object| object.data["status"]["lastHandledReconcileAt"] == token.as_str())
+    });
+    handled.await.unwrap();
+    let patch = |finalizers: serde_json::Value| {
+        Patch::Merge(serde_json::json!({"metadata": {"finalizers": finalizers}}))
+    };
+    let other = patch(serde_json::json!(["example.com/other"]));
+    receivers.patch("a", &PatchParams::default(), &other).await.unwrap();
+    receivers.delete("a", &DeleteParams::default()).await.unwrap();
+    let once = async || (finalized.load(Ordering::SeqCst) == 1).then_some(());
+    eventually("the end of its work", DEADLINE, once).await.unwrap();
+    let kept = receivers.get("a").await.unwrap();
+    assert_eq!(kept.metadata.finalizers.unwrap(), ["example.com/other"]);
+    receivers.patch("a", &PatchParams::default(), &patch(serde_json::Value::Null)).await.unwrap();
+    wait_gone(&receivers, "a", DEADLINE).await.unwrap();
+    world.stop().await;
+}
+
+/// DEP-K8S-4: an object that does not fit its API type is left alone, and its deletion does not hang.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_object_that_does_not_fit_is_let_go_when_it_is_deleted() {
+    let reconciler = MarkReady::default();
+    let (runs, finalized) = (reconciler.runs.clone(), reconciler.finalized.clone());
+    let world = world(reconciler).await;
+    world.receiver("a", "").await;
+    let receivers = world.receivers().await;
+    wait_ready(&receivers, "a", DEADLINE).await.unwrap();
+    let before = runs.load(Ordering::SeqCst);
+    // The API server takes an object without a spec.
+    let patch = Patch::Merge(serde_json::json!({"spec": null}));
+    receivers.patch("a", &PatchParams::default(), &patch).await.unwrap();
+    receivers.delete("a", &DeleteParams::default()).await.unwrap();
+    wait_gone(&receivers, "a", DEADLINE).await.unwrap();
+    assert_eq!((runs.load(Ordering::SeqCst), finalized.load(Ordering::SeqCst)), (before, 0));
+    world.stop().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_panic_costs_only_its_own_object() {
     let world = world(MarkReady::default()).await;
@@ -258,9 +305,9 @@ async fn no_more_runs_at_once_than_workers() {
     world.stop().await;
 }
 
-/// GEN-6, SRC-REC-18: an object that is on its way out before it has a finalizer gets none, and there is nothing to undo.
+/// GEN-6, SRC-REC-18, KS-REC-21: an object that is on its way out before it has a finalizer gets none. It is finalized all the same.
 #[tokio::test(flavor = "multi_thread")]
-async fn an_object_that_is_deleted_before_it_is_known_is_left_alone() {
+async fn an_object_that_is_deleted_before_it_is_known_gets_no_finalizer() {
     let namespace = World::namespace().await;
     let plane = weir_testkit::ControlPlane::shared().await.unwrap();
     let receivers = plane.api("notification.toolkit.fluxcd.io/v1", "Receiver", &namespace).await.unwrap();
@@ -277,7 +324,9 @@ async fn an_object_that_is_deleted_before_it_is_known_is_left_alone() {
     wait_ready(&receivers, "b", DEADLINE).await.unwrap();
     let going = receivers.get("going").await.unwrap();
     assert_eq!(going.metadata.finalizers.unwrap(), ["example.com/other"]);
-    assert_eq!((runs.load(Ordering::SeqCst), finalized.load(Ordering::SeqCst)), (1, 0));
+    let once = async || (finalized.load(Ordering::SeqCst) == 1).then_some(());
+    eventually("the end of its work", DEADLINE, once).await.unwrap();
+    assert_eq!(runs.load(Ordering::SeqCst), 1, "of the other object");
     let free = Patch::Merge(serde_json::json!({"metadata": {"finalizers": null}}));
     receivers.patch("going", &PatchParams::default(), &free).await.unwrap();
     wait_gone(&receivers, "going", DEADLINE).await.unwrap();
