@@ -99,7 +99,8 @@ impl Events {
         let kind = found.ok_or_else(|| {
             let known = KINDS.iter().filter_map(|kind| has_events(kind.name)).map(|kind| kind.name);
             let known = known.collect::<Vec<_>>().join(", ");
-            let similar = Kind::similar(kind);
+            // One that there is has no events.
+            let similar = Kind::find(kind).map_or_else(|| Kind::similar(kind), |_| String::new());
             Error::Flags(format!("'{kind}' is not a recognized Flux kind\n  kinds are: {known}{similar}"))
         })?;
         query.fields = Some(selector(kind.name, name));

@@ -11,7 +11,9 @@ use crate::weir::Weir;
 fn without_versions(transcript: &str, plane: &ControlPlane) -> String {
     let kubernetes =
         transcript.lines().find_map(|line| line.strip_prefix("2> ✔ Kubernetes ")?.split(' ').next());
+    let kubeconfig = plane.kubeconfig_path().display().to_string();
     let text = transcript.replace(env!("CARGO_PKG_VERSION"), "[version]").replace(plane.server(), "[server]");
+    let text = text.replace(&kubeconfig, "[kubeconfig]");
     kubernetes.map_or(text.clone(), |version| text.replace(version, "[kubernetes]"))
 }
 
