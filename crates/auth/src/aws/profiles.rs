@@ -8,6 +8,12 @@ use aws_types::os_shim_internal::{Env, Fs};
 /// Fields of a profile whose keys come from a program, or from a person's login.
 const OF_PEOPLE: [&str; 3] = ["credential_process", "sso_session", "sso_start_url"];
 
+/// Field with the name of the profile whose keys a profile takes.
+const SOURCE: &str = "source_profile";
+
+/// Profiles in a row, each of which takes keys of the next; a ring of them never ends.
+const MAX_PROFILES: usize = 32;
+
 /// Returns the files that the environment names; empty ones in their place where a profile is a person's.
 pub(super) async fn of_pod() -> ProfileFiles {
     let files = ProfileFiles::default();
@@ -24,9 +30,20 @@ pub(super) async fn of_pod() -> ProfileFiles {
     }
 }
 
+/// Judges the profile that the environment selects, and those whose keys it takes.
 fn is_of_people(profiles: &ProfileSet) -> bool {
-    let mut profiles_found = profiles.profiles().filter_map(|name| profiles.get_profile(name));
-    profiles_found.any(|profile| OF_PEOPLE.iter().any(|field| profile.get(field).is_some()))
+    let mut name = profiles.selected_profile();
+    for _ in 0..MAX_PROFILES {
+        let Some(profile) = profiles.get_profile(name) else { return false };
+        if OF_PEOPLE.iter().any(|field| profile.get(field).is_some()) {
+            return true;
+        }
+        match profile.get(SOURCE) {
+            Some(next) if next != name => name = next,
+            _ => return false,
+        }
+    }
+    true
 }
 
 #[cfg(test)]
@@ -35,8 +52,14 @@ mod tests {
 
     #[rstest::rstest]
     #[case("[default]\ncredential_process = /bin/keys\n", true)]
-    #[case("[profile a]\nsso_session = s\n[sso-session s]\nsso_region = r\n", true)]
-    #[case("[profile a]\nrole_arn = arn:aws:iam::1:role/r\ncredential_source = Environment\n", false)]
+    #[case("[default]\nsso_session = s\n[sso-session s]\nsso_region = r\n", true)]
+    #[case(
+        "[default]\nsource_profile = a\n[profile a]\nsource_profile = b\n[profile b]\ncredential_process = /bin/keys\n",
+        true
+    )]
+    #[case("[default]\nsource_profile = a\n[profile a]\nsource_profile = default\n", true)]
+    #[case("[default]\nregion = r\n[profile a]\ncredential_process = /bin/keys\n", false)]
+    #[case("[default]\nrole_arn = arn:aws:iam::1:role/r\ncredential_source = Environment\n", false)]
     #[case("", false)]
     #[tokio::test]
     async fn profiles_of_people(#[case] config: &str, #[case] expected: bool) {

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use reqwest::Client;
+use reqwest::{Client, StatusCode};
 use serde::Deserialize;
 
 use crate::credentials::Login;
@@ -17,6 +17,8 @@ const VERSION: &str = "2018-02-01";
 const PATH: &str = "metadata/identity/oauth2/token";
 /// Each of them names another place where a machine of Azure's proves its identity.
 const PLACES: [&str; 2] = ["IDENTITY_ENDPOINT", "MSI_ENDPOINT"];
+/// Answer of a machine of Azure's to a request without its header.
+const NO_HEADER: StatusCode = StatusCode::BAD_REQUEST;
 /// Time for the machine to answer anything: it is asked on any laptop.
 const PROBE: Duration = Duration::from_secs(1);
 
@@ -40,12 +42,13 @@ pub(crate) async fn login(http: &Client, client: &str, scope: &str) -> Result<Lo
     Ok(Login::bearer(answer.access_token.into(), rest::in_seconds(life)))
 }
 
-/// Returns true on a machine of Azure's, or where an environment says so. A person's own machine has nobody at the address, and
-/// connections there end by time only.
+/// Returns true on a machine of Azure's, or where an environment says so. A person's own machine has nobody at the address, so that
+/// connections there end by time only; on machines of other clouds somebody else answers.
 pub(super) async fn is_there() -> bool {
     if PLACES.iter().any(|name| std::env::var_os(name).is_some()) {
         return true;
     }
     let Ok(client) = rest::machine_client() else { return false };
-    client.get(format!("{MACHINE}/{PATH}")).timeout(PROBE).send().await.is_ok()
+    let answer = client.get(format!("{MACHINE}/{PATH}")).timeout(PROBE).send().await;
+    answer.is_ok_and(|answer| answer.status() == NO_HEADER)
 }

@@ -31,6 +31,8 @@ pub(super) struct ExternalAccount {
 struct Source {
     /// Mounted, such as that of a Pod.
     file: Option<PathBuf>,
+    /// Named where the token is signed with keys of AWS.
+    environment_id: Option<String>,
     /// Requested, such as that of a job of GitHub Actions.
     url: Option<String>,
     /// Headers of the request. They may be secret.
@@ -69,6 +71,11 @@ impl ExternalAccount {
 
 impl Source {
     async fn token(self, client: &Client) -> Result<SecretString, ProviderError> {
+        if let Some(environment) = &self.environment_id {
+            let text =
+                format!("its credential_source is of environment '{environment}', which is not known here");
+            return Err(unusable(text));
+        }
         let found = match (&self.file, &self.url) {
             (Some(path), _) => read(path).await?,
             (None, Some(url)) => self.requested(client, url).await?,
@@ -88,7 +95,10 @@ impl Source {
         for (name, value) in &self.headers {
             request = request.header(name, value);
         }
-        let secrets: Vec<SecretString> = self.headers.values().map(|value| value.clone().into()).collect();
+        // A server that repeats a token may leave out the word before it (`Bearer`).
+        let words =
+            |value: &String| [value.clone(), value.split(' ').next_back().unwrap_or_default().to_owned()];
+        let secrets: Vec<SecretString> = self.headers.values().flat_map(words).map(Into::into).collect();
         rest::bytes(request, &secrets).await.map(|bytes| bytes.to_vec())
     }
 }
@@ -127,5 +137,13 @@ mod tests {
         let source: Source = serde_json::from_str(source).unwrap();
         let token = source.format.token(found.as_bytes()).ok();
         assert_eq!(token.as_ref().map(ExposeSecret::expose_secret), expected);
+    }
+
+    #[tokio::test]
+    async fn a_token_that_keys_of_aws_sign_is_refused_by_name() {
+        let source = r#"{"environment_id":"aws1","url":"http://169.254.169.254/latest/meta-data/iam/security-credentials"}"#;
+        let source: Source = serde_json::from_str(source).unwrap();
+        let error = source.token(&Client::new()).await.unwrap_err();
+        assert!(error.to_string().contains("environment 'aws1', which is not known here"), "{error}");
     }
 }
