@@ -143,6 +143,7 @@ pub(crate) fn settings(kustomization: &Kustomization) -> Result<Settings, String
         ignored: ignore::compile(&kustomization.spec.ignore)?,
         migrates_versions: false,
         leaves_ended: false,
+        is_correction: false,
         time: LIMIT,
         judge: None,
     })

@@ -56,6 +56,8 @@ pub struct Settings {
     pub migrates_versions: bool,
     /// True when Jobs that the cluster has deleted, because they had finished, are not made anew.
     pub leaves_ended: bool,
+    /// True when drift is corrected: what a regular run puts back is left to the next one.
+    pub is_correction: bool,
     /// Time for all of it (KS-REC-40).
     pub time: Duration,
     /// Rules of health for the waits between stages, before the usual ones (KS-CEL-6).

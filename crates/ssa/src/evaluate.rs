@@ -125,6 +125,7 @@ impl Applier<'_> {
         let plan = match (trust, &mapping) {
             (Some(Trust::Settled), _) => Plan::Leave(Action::Unchanged),
             (Some(Trust::Ended), _) if self.settings.leaves_ended => Plan::Leave(Action::Unchanged),
+            (Some(Trust::Left), _) if self.settings.is_correction => Plan::Leave(Action::Unchanged),
             (Some(Trust::Untouched { version }), _) if is_alone && self.needs_no_trial(&manifest) => {
                 Plan::WriteUntried { version }
             }

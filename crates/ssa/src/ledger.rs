@@ -67,6 +67,8 @@ struct Record {
     seen: Option<Seen>,
     /// The last state of an object that a watch has seen go.
     gone: Option<Box<Precise>>,
+    /// True when it is there without the label by which watches see it.
+    is_disowned: bool,
     touched: Instant,
 }
 
@@ -114,6 +116,8 @@ pub(crate) enum Trust {
     },
     /// It is a Job that this manifest has made, and that the cluster has deleted or is deleting.
     Ended,
+    /// It is as this manifest has left it but for a write that the next regular run puts back.
+    Left,
     /// Only a request can show it.
     None,
 }
@@ -147,7 +151,9 @@ impl Ledger {
         let depth = state.depth(id)?;
         let record = state.objects.get_of(owner, id)?;
         // One that was settled and is no longer seen has gone; of one that never was settled nobody knows yet.
-        let Some(seen) = &record.seen else { return record.settled.map(|_| Assessment::not_found()) };
+        let Some(seen) = &record.seen else {
+            return record.settled.filter(|_| !record.is_disowned).map(|_| Assessment::not_found());
+        };
         // An object can become Current without a metadata change, so that a metadata-only watch vouches for nothing else.
         let is_open = |found: &Assessment| depth == Depth::Metadata && found.status != Status::Current;
         seen.assessment.clone().filter(|found| !is_open(found))
@@ -186,6 +192,7 @@ impl Ledger {
             Some((settled, _)) if settled.desired == desired => Trust::Settled,
             Some((_, seen)) => Trust::Untouched { version: seen.precise.version.clone() },
             None if record.is_some_and(|record| record.has_ended(desired)) => Trust::Ended,
+            None if record.is_some_and(|record| record.is_left(desired)) => Trust::Left,
             None => Trust::None,
         }
     }
@@ -230,6 +237,7 @@ impl Ledger {
         let Some(record) = state.objects.get_mut(id) else { return };
         record.touched = Instant::now();
         record.settled = settled;
+        record.is_disowned = false;
         record.gone.take_if(|gone| !seen.precise.is_older(gone));
         let newer = record.seen.take().filter(|known| seen.precise.is_older(&known.precise));
         let last = match newer {
@@ -267,6 +275,7 @@ impl Ledger {
             });
         seen.assessment = seen.assessment.or(known.flatten());
         record.seen = Some(seen);
+        record.is_disowned = false;
         record.gone = None;
         record.touched = Instant::now();
         drop(state);
@@ -304,9 +313,13 @@ impl Ledger {
     /// regular run.
     pub(crate) fn release_lost(&self, id: &ObjectId) {
         let mut state = self.state.lock();
-        if state.objects.get(id).is_some_and(Record::is_lost) {
-            state.objects.remove(id);
-        }
+        let Some(record) = state.objects.get_mut(id).filter(|record| record.is_lost()) else { return };
+        record.is_disowned = true;
+        let owner = Arc::clone(&record.owner);
+        // A look that came meanwhile has taken it for gone.
+        let is_waiting = state.waiting.contains(&owner);
+        drop(state);
+        self.tell(&owner, id, false, is_waiting);
     }
 
     /// A watch has listed all objects of a kind: those recorded before the list began and not in it are [lost](Self::lost).
@@ -389,7 +402,13 @@ impl Record {
 
     /// Returns true for an object that its owner misses and that no watch has seen again.
     fn is_lost(&self) -> bool {
-        self.is_missed() && self.seen.is_none()
+        self.is_missed() && self.seen.is_none() && !self.is_disowned
+    }
+
+    /// Returns true for an object that this manifest has made, and whose last write is put back by the next regular run.
+    fn is_left(&self, desired: u64) -> bool {
+        let is_left = self.is_disowned || self.seen.as_ref().is_some_and(|seen| seen.is_left);
+        is_left && self.settled.is_some_and(|settled| settled.desired == desired)
     }
 
     /// Returns true for an object that this manifest has made and that has ended by itself.
@@ -400,7 +419,7 @@ impl Record {
 
     /// Of an object that nothing is known of yet.
     fn unknown(owner: Arc<Owner>) -> Self {
-        Self { owner, settled: None, seen: None, gone: None, touched: Instant::now() }
+        Self { owner, settled: None, seen: None, gone: None, is_disowned: false, touched: Instant::now() }
     }
 
     /// The object as its owner has left it, if nothing has touched it since.

@@ -123,7 +123,7 @@ async fn with_pods(
     let labels = object.data.pointer("/spec/selector").map(label_selector).unwrap_or_default();
     let pods = api.list(&ListParams::default().labels(&labels).limit(MAX_PODS)).await?;
     let pod_id = ObjectId { group: String::new(), kind: "Pod".to_owned(), ..id.clone() };
-    let pods: Vec<Value> = pods.iter().map(|pod| pod_value(&pod_id, pod)).collect();
+    let pods: Vec<Value> = pods.iter().map(|pod| assessable(&pod_id, pod)).collect();
     Ok(assess_pods(assessment, &pods, Timestamp::now()))
 }
 
@@ -143,10 +143,6 @@ fn assessable(id: &ObjectId, object: &DynamicObject) -> Value {
         "spec": field("spec"),
         "status": field("status"),
     })
-}
-
-fn pod_value(id: &ObjectId, pod: &DynamicObject) -> Value {
-    assessable(id, pod)
 }
 
 fn pod_resource() -> kube::core::ApiResource {

@@ -119,7 +119,19 @@ impl From<&DynamicObject> for Sight {
         let meta = &object.metadata;
         let managers = meta.managed_fields.iter().flatten().map(Manager::from).collect();
         let (spec, status) = (object.data.get("spec"), object.data.get("status"));
-        let meta = ObjectMeta { managed_fields: None, ..meta.clone() };
+        // Not all of it: managed fields are most of what there is.
+        let meta = ObjectMeta {
+            name: meta.name.clone(),
+            namespace: meta.namespace.clone(),
+            uid: meta.uid.clone(),
+            resource_version: meta.resource_version.clone(),
+            generation: meta.generation,
+            creation_timestamp: meta.creation_timestamp.clone(),
+            deletion_timestamp: meta.deletion_timestamp.clone(),
+            labels: meta.labels.clone(),
+            annotations: meta.annotations.clone(),
+            ..ObjectMeta::default()
+        };
         Self::new(meta, managers, Spec::of(spec).0, status.cloned().unwrap_or_default())
     }
 }

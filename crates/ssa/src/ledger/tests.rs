@@ -141,6 +141,7 @@ fn another_owner_in_the_label_is_left_to_the_next_run() {
     for object in [labelled("6", "a"), labelled("7", "b")] {
         ledger.saw(&id(), &mut Sight::from(&object));
         assert!(!ledger.proves(&owner("app"), &entries()), "the next run looks at it");
+        assert_eq!(ledger.trust(&owner("app"), &id(), 1), Trust::Left, "a correction does not put it back");
         assert_eq!(ledger.prunable(&owner("app"), &id()), None);
     }
     assert_eq!(*notices.lock(), []);
@@ -157,10 +158,18 @@ fn an_object_that_is_there_without_the_label_is_left_to_the_next_run() {
     ledger.settle(&owner("app"), &id(), Some(1), &mut Sight::from(&applied));
     let missed = ledger.lost(&id(), Some(&applied.metadata)).unwrap();
     assert_eq!(missed, Missed { id: id(), uid: "u".to_owned() });
+    ledger.await_status(&owner("app"));
     ledger.release_lost(&id());
     assert!(!ledger.proves(&owner("app"), &entries()), "the next run looks at it");
+    assert_eq!(ledger.trust(&owner("app"), &id(), 1), Trust::Left, "a correction does not put it back");
+    assert_eq!(ledger.trust(&owner("app"), &id(), 2), Trust::None);
     assert_eq!(ledger.assessment(&owner("app"), &id()), None, "it may be healthy");
-    assert_eq!(*notices.lock(), []);
+    assert_eq!(
+        notices.lock().split_off(0),
+        [("app".to_owned(), Notice::Status)],
+        "a check takes it for gone"
+    );
+    ledger.status_settled(&owner("app"));
     // Applied anew meanwhile, it is known again.
     ledger.settle(&owner("app"), &id(), Some(1), &mut Sight::from(&object("7", "a", Value::Null)));
     ledger.release_lost(&id());

@@ -110,6 +110,7 @@ impl World {
             ignored: IgnoreRules::default(),
             migrates_versions: false,
             leaves_ended: false,
+            is_correction: false,
             time: PATIENCE,
             judge: None,
         }

@@ -185,6 +185,7 @@ impl KustomizationReconciler {
             ignored,
             migrates_versions: self.settings.migrates_versions,
             leaves_ended: false,
+            is_correction: false,
             time: health::work_limit_of(kustomization),
             judge: observed.health_checks.clone().ok().map(|checks| checks as Arc<dyn Judge>),
         })
@@ -201,7 +202,8 @@ impl KustomizationReconciler {
         attempt: &mut Attempt,
     ) -> Result<Option<ChangeSet>, Failure> {
         let mut settings = self.apply_settings(observed)?;
-        settings.leaves_ended = extent == Extent::Correction
+        settings.is_correction = extent == Extent::Correction;
+        settings.leaves_ended = settings.is_correction
             || interrupted(observed).is_some()
             || observed.unit.tries_in_vain > 0;
         if extent == Extent::Full {
