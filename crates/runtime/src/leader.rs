@@ -101,16 +101,14 @@ impl Election {
         true
     }
 
-    #[expect(clippy::disallowed_methods, reason = "an election is no run")]
     async fn renew_until_lost(&self, client: &kube::Client) {
         let mut observed = Observed::default();
         let mut renewed = Instant::now();
         loop {
-            tokio::time::sleep(self.retry_period).await;
+            let end = renewed + self.renew_deadline;
+            tokio::time::sleep_until(end.min(Instant::now() + self.retry_period)).await;
             // An API server that takes requests and never answers must not keep two replicas leading.
-            match tokio::time::timeout_at(renewed + self.renew_deadline, self.try_hold(client, &mut observed))
-                .await
-            {
+            match tokio::time::timeout_at(end, self.try_hold(client, &mut observed)).await {
                 Ok(Ok(true)) => renewed = Instant::now(),
                 Ok(Ok(false)) | Err(_) => return,
                 Ok(Err(error)) => {
