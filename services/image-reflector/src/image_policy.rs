@@ -58,6 +58,10 @@ impl Reconciler for Selector {
         run.looking(&writer.progress());
         let observed = self.observe(&run).await;
         let (observed, plan) = match run.cancel.run_until_cancelled(decided(observed)).await {
+            // A decision that ends as it is cancelled may have seen some of the tags only.
+            Some(Ok(_)) if run.cancel.is_cancelled() => {
+                return Outcome::superseded(ImagePolicy::clone(&run.object));
+            }
             Some(Ok(decided)) => decided,
             Some(Err(lost)) => {
                 let failure = Failure::retried(weir_api::reason::FAILED, format!("selection failed: {lost}"));

@@ -23,6 +23,11 @@ pub(super) fn text(refspec: &Refspec, commit: ObjectId) -> String {
     format!("refspec '{}' is to be pushed for commit '{commit}'", refspec.text)
 }
 
+/// Returns true when a note is about this commit: a refspec that was corrected since is owed as the one before was.
+pub(super) fn is_about(note: &str, commit: ObjectId) -> bool {
+    note.ends_with(&format!("for commit '{commit}'"))
+}
+
 /// Returns the note that the status of an automation has.
 pub(super) fn of(automation: &ImageUpdateAutomation) -> Option<String> {
     let conditions = &automation.status.as_ref()?.conditions;

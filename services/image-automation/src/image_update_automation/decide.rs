@@ -69,8 +69,7 @@ pub(super) struct Commit {
 impl Work {
     /// Returns true when an earlier run has pushed this commit and not the refspec.
     pub(super) fn owes_refspec_of(&self, commit: ObjectId) -> bool {
-        let refspec = self.git.refspec.as_ref();
-        refspec.is_some_and(|refspec| self.debt == Some(debt::text(refspec, commit)))
+        self.git.refspec.is_some() && self.debt.as_ref().is_some_and(|note| debt::is_about(note, commit))
     }
 }
 

@@ -54,7 +54,7 @@ pub(super) enum DigestPlan {
     Fetch,
 }
 
-/// Decides what a run does. The plan of a run that is cancelled meanwhile counts for nothing.
+/// Decides what a run does. The plan of a run that is cancelled meanwhile may be made of some of the tags only: callers drop it.
 pub(super) fn decide(observed: &Observed) -> Plan {
     match selection(observed) {
         Ok(plan) => plan,

@@ -84,7 +84,7 @@ const HEAD: &str = "0123456789012345678901234567890123456789";
     Some("9876543210987654321098765432109876543210"),
     false
 )]
-#[case::noted_of_another_refspec("main:copy", Some(HEAD), false)]
+#[case::noted_before_the_refspec_was_corrected("main:copy", Some(HEAD), true)]
 #[case::never_noted("main:refs/for/main", None, false)]
 fn a_refspec_is_owed_by_its_note(#[case] refspec: &str, #[case] noted: Option<&str>, #[case] is_owed: bool) {
     let condition = |type_: &str, status: &str, message: String| json!({"type": type_, "status": status, "reason": "Any", "message": message, "lastTransitionTime": "2026-01-01T00:00:00Z"});
