@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::{Answer, GitUrl, Remote, RemoteError};
+use super::{Answer, FetchError, GitUrl, Remote, RemoteError};
 use crate::fs::{FileKind, FileSystem, FsError, FsPath, MemoryFs};
 
 /// Different references that one build may fetch, failed ones included. Each costs a request as a file and one as a
@@ -23,7 +23,7 @@ pub(crate) struct Fetched {
     trees: RefCell<Vec<Tree>>,
     /// References that a server was asked about.
     asked: RefCell<HashSet<String>>,
-    /// URLs that a server refused as files, and that may be repositories.
+    /// URLs that no file came from, and that may be repositories.
     refused: RefCell<HashSet<String>>,
     downloaded: Cell<u64>,
 }
@@ -61,7 +61,7 @@ impl Fetched {
             return Err(RemoteError::IsRepository);
         }
         let name = "content";
-        let tree = self.tree(url, url.to_owned(), |remote| match remote.get(url, limit)? {
+        let tree = self.tree(url, url.to_owned(), |remote| match self.get(remote, url, limit)? {
             Answer::Content(content) => {
                 let downloaded = self.downloaded.get().saturating_add(content.len() as u64);
                 if downloaded > MAX_DOWNLOADED_BYTES {
@@ -70,13 +70,19 @@ impl Fetched {
                 self.downloaded.set(downloaded);
                 Ok(Box::new(MemoryFs::of_file(FsPath::root().child(name), content)))
             }
-            Answer::Refusal { .. } if GitUrl::parse(url).is_ok() => {
-                self.refused.borrow_mut().insert(url.to_owned());
-                Err(RemoteError::IsRepository)
-            }
+            Answer::Refusal { .. } if GitUrl::parse(url).is_ok() => Err(RemoteError::IsRepository),
             Answer::Refusal { status, name } => Err(RemoteError::Status { status, name }),
         })?;
         Ok(tree.child(name))
+    }
+
+    /// Requests a file, once where the URL may be that of a repository too: what is no file for one reference is none for the next.
+    fn get(&self, remote: &dyn Remote, url: &str, limit: u64) -> Result<Answer, FetchError> {
+        let answer = remote.get(url, limit);
+        if !matches!(answer, Ok(Answer::Content(_))) && GitUrl::parse(url).is_ok() {
+            self.refused.borrow_mut().insert(url.to_owned());
+        }
+        answer
     }
 
     fn tree(

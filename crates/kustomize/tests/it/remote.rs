@@ -20,6 +20,8 @@ const REPOSITORY: &str = "https://git.example.com/org/repo";
 struct Fake {
     repositories: HashMap<String, MemoryFs>,
     files: HashMap<String, Vec<u8>>,
+    /// A URL whose file is larger than any limit.
+    too_large: Option<String>,
     asked: Mutex<Vec<String>>,
 }
 
@@ -36,8 +38,11 @@ impl Remote for Fake {
         }
     }
 
-    fn get(&self, url: &str, _limit: u64) -> Result<Answer, FetchError> {
+    fn get(&self, url: &str, limit: u64) -> Result<Answer, FetchError> {
         self.asked.lock().push(url.to_owned());
+        if self.too_large.as_deref() == Some(url) {
+            return Err(FetchError::TooLarge { url: url.to_owned(), limit });
+        }
         Ok(match self.files.get(url) {
             Some(content) => Answer::Content(content.clone()),
             None => Answer::Refusal { status: 404, name: "Not Found".into() },
@@ -136,9 +141,15 @@ fn a_repository_is_fetched_once_for_all_its_directories() {
 
 /// A server that has refused a URL as a file is not asked for it as a file again.
 #[test]
-fn a_refusal_is_remembered() {
+fn what_is_no_file_is_remembered() {
     let reference = format!("{REPOSITORY}//base?ref=v1");
-    let fake = org().repository(
+    for too_large in [None, Some(reference.clone())] {
+        repositories_are_asked_for_once(Fake { too_large, ..org() }, reference.clone());
+    }
+}
+
+fn repositories_are_asked_for_once(fake: Fake, reference: String) {
+    let fake = fake.repository(
         "https://git.example.com/org/second",
         &[("kustomization.yaml", &format!("resources: ['{reference}']\nnameSuffix: -s\n"))],
     );
