@@ -246,7 +246,7 @@ impl<'a> Forest<'a> {
                 child.status.clone_from(&live.status);
                 // An apply leaves it suspended, unless its manifest says something else.
                 child.spec.suspend |= live.spec.suspend;
-                // So do annotations that are not in the manifest, such as a limit to what is pruned.
+                // So do annotations that people have set, such as a limit to what is pruned. One that the commit takes out is taken for theirs.
                 let annotations = child.metadata.annotations.get_or_insert_default();
                 for (key, value) in live.metadata.annotations.iter().flatten() {
                     annotations.entry(key.clone()).or_insert_with(|| value.clone());
