@@ -203,9 +203,8 @@ impl KustomizationReconciler {
     ) -> Result<Option<ChangeSet>, Failure> {
         let mut settings = self.apply_settings(observed)?;
         settings.is_correction = extent == Extent::Correction;
-        settings.leaves_ended = settings.is_correction
-            || interrupted(observed).is_some()
-            || observed.unit.tries_in_vain > 0;
+        settings.leaves_ended =
+            settings.is_correction || interrupted(observed).is_some() || observed.unit.tries_in_vain > 0;
         if extent == Extent::Full {
             session.ledger().inspect(|ledger| ledger.forget(&settings.owner));
             self.memory.change(&run.key, Unit::compare_all);
