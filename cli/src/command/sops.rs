@@ -41,7 +41,7 @@ enum Action {
   weir sops decrypt secret.yaml
 
   # What another program prints, with the key in a file
-  git show main:secret.yaml | weir sops decrypt - --key-file age.agekey
+  cat secret.yaml | weir sops decrypt - --key-file age.agekey
 
   # With the key in a file
   weir sops decrypt --key-file age.agekey values.enc --input-type yaml")]

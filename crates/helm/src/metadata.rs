@@ -80,20 +80,25 @@ pub enum MetadataError {
     TooManyDependencies,
 }
 
-/// The description of a chart. The last four fields stand in indexes only.
+/// The description of a chart. The last four fields stand in indexes only. Helm reads names of fields in any case; of the others those
+/// are known that people write.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[expect(missing_docs, reason = "the fields are those of Helm's chart format")]
 pub struct Metadata {
-    #[serde(deserialize_with = "or_default", skip_serializing_if = "String::is_empty")]
+    #[serde(alias = "Name", deserialize_with = "or_default", skip_serializing_if = "String::is_empty")]
     pub name: String,
     #[serde(deserialize_with = "or_default", skip_serializing_if = "String::is_empty")]
     pub home: String,
     #[serde(deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<String>,
-    #[serde(deserialize_with = "or_default", skip_serializing_if = "String::is_empty")]
+    #[serde(alias = "Version", deserialize_with = "or_default", skip_serializing_if = "String::is_empty")]
     pub version: String,
-    #[serde(deserialize_with = "or_default", skip_serializing_if = "String::is_empty")]
+    #[serde(
+        alias = "Description",
+        deserialize_with = "or_default",
+        skip_serializing_if = "String::is_empty"
+    )]
     pub description: String,
     #[serde(deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
     pub keywords: Vec<String>,
@@ -101,19 +106,35 @@ pub struct Metadata {
     pub maintainers: Vec<Option<Maintainer>>,
     #[serde(deserialize_with = "or_default", skip_serializing_if = "String::is_empty")]
     pub icon: String,
-    #[serde(deserialize_with = "or_default", skip_serializing_if = "String::is_empty")]
+    #[serde(
+        alias = "apiversion",
+        alias = "ApiVersion",
+        alias = "APIVersion",
+        deserialize_with = "or_default",
+        skip_serializing_if = "String::is_empty"
+    )]
     pub api_version: String,
     #[serde(deserialize_with = "or_default", skip_serializing_if = "String::is_empty")]
     pub condition: String,
     #[serde(deserialize_with = "or_default", skip_serializing_if = "String::is_empty")]
     pub tags: String,
-    #[serde(deserialize_with = "or_default", skip_serializing_if = "String::is_empty")]
+    #[serde(
+        alias = "appversion",
+        alias = "AppVersion",
+        deserialize_with = "or_default",
+        skip_serializing_if = "String::is_empty"
+    )]
     pub app_version: String,
     #[serde(deserialize_with = "or_default", skip_serializing_if = "is_false")]
     pub deprecated: bool,
     #[serde(deserialize_with = "or_default", skip_serializing_if = "BTreeMap::is_empty")]
     pub annotations: BTreeMap<String, Option<String>>,
-    #[serde(deserialize_with = "or_default", skip_serializing_if = "String::is_empty")]
+    #[serde(
+        alias = "kubeversion",
+        alias = "KubeVersion",
+        deserialize_with = "or_default",
+        skip_serializing_if = "String::is_empty"
+    )]
     pub kube_version: String,
     #[serde(deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
     pub dependencies: Vec<Option<Dependency>>,
@@ -327,6 +348,7 @@ mod tests {
     #[rstest]
     #[case("name: a\nversion: 1.0.0", None)]
     #[case("apiVersion: v2\nname: a\nversion: 1.0.0\nappVersion: 1.10\ntype: library", None)]
+    #[case("apiversion: v2\nName: a\nVersion: 1.0.0\nappversion: x", None)]
     #[case("name: a", Some("validation: chart.metadata.version is required"))]
     #[case("version: 1.0.0", Some("validation: chart.metadata.name is required"))]
     #[case("name: ../a\nversion: 1.0.0", Some("validation: chart.metadata.name \"../a\" is invalid"))]
@@ -351,6 +373,14 @@ mod tests {
     fn validation(#[case] yaml: &str, #[case] expected: Option<&str>) {
         let result = Metadata::parse(yaml.as_bytes()).unwrap().validate();
         assert_eq!(result.err().map(|error| error.to_string()).as_deref(), expected);
+    }
+
+    #[test]
+    fn names_of_fields_may_have_another_case() {
+        let metadata =
+            Metadata::parse(b"apiversion: v2\nName: a\nVersion: 1.0.0\nappversion: '2'\n").unwrap();
+        let (format, app) = (metadata.api_version.as_str(), metadata.app_version.as_str());
+        assert_eq!((format, metadata.name.as_str(), app), ("v2", "a", "2"));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! server has handled the message when it answers the ping that follows it.
 
 use std::io;
+use std::time::Duration;
 
 use base64::prelude::{BASE64_URL_SAFE_NO_PAD, Engine};
 use nkeys::KeyPair;
@@ -17,6 +18,8 @@ use weir_http::{ClientError, Profile};
 use crate::provider::nats::{Publication, User};
 
 const PORT: u16 = 4222;
+/// Time for a server to take a connection and greet, where another one can be asked; that of NATS's own clients.
+const PATIENCE: Duration = Duration::from_secs(2);
 /// Longest line accepted from a server, in bytes. Its greeting names all servers of a cluster; all other lines are short.
 const MAX_LINE: u64 = 64 * 1024;
 /// Most lines accepted before the answer to a ping: greetings, pings and acknowledgements, a few of each.
@@ -120,11 +123,16 @@ struct Connection {
     stream: BufReader<Box<dyn Stream>>,
 }
 
-/// Publishes at the first server that takes connections; the caller bounds the time.
+/// Publishes at the first server that takes connections; the caller bounds the time, which one that is silent leaves to the next.
 pub(super) async fn publish(publication: &Publication, profile: &Profile) -> Result<(), NatsError> {
     let mut last = NatsError::NoServers;
-    for server in &publication.servers {
-        match connect(server, &publication.user, profile).await {
+    for (number, server) in (1..).zip(&publication.servers) {
+        let connecting = connect(server, &publication.user, profile);
+        let connected = match number < publication.servers.len() {
+            true => tokio::time::timeout(PATIENCE, connecting).await.unwrap_or_else(|_| Err(silent(server))),
+            false => connecting.await,
+        };
+        match connected {
             Ok(connection) => return connection.publish(publication).await,
             Err(NatsError::Connection { source, .. })
                 if source.kind() == io::ErrorKind::ConnectionRefused => {}
@@ -146,6 +154,10 @@ pub async fn publish_over(
     let server = publication.servers.first().ok_or(NatsError::NoServers)?;
     let connection = Connection::over(stream, server).logged_in(server, &publication.user, profile).await?;
     connection.publish(publication).await
+}
+
+fn silent(server: &Url) -> NatsError {
+    NatsError::Connection { host: host(server), source: io::ErrorKind::TimedOut.into() }
 }
 
 async fn connect(server: &Url, user: &User, profile: &Profile) -> Result<Connection, NatsError> {

@@ -2,7 +2,7 @@
 
 use weir_api::notification::ReceiverSpec;
 use weir_api::{Receiver, reason};
-use weir_runtime::Failure;
+use weir_runtime::{Failure, condition};
 
 use super::TYPE_GENERIC_OIDC;
 use super::oidc::rules::check_providers;
@@ -32,6 +32,8 @@ pub(super) struct Expressions {
 pub(super) enum Verdict {
     /// It serves this path.
     Ready(String),
+    /// It serves as before: nothing about it has changed, and this time its expressions were not looked at, for this reason.
+    AsBefore(String),
     /// It does not serve.
     Failed(Failure),
 }
@@ -41,6 +43,8 @@ pub(super) fn decide(receiver: &Receiver, observed: Observed) -> Verdict {
     let Observed { expressions, token } = observed;
     let expressions = match expressions {
         Ok(expressions) => expressions,
+        // Expressions of others may have taken the time.
+        Err(text) if is_served(receiver) => return Verdict::AsBefore(text),
         Err(text) => return Verdict::Failed(Failure::retried(reason::FAILED, text)),
     };
     if let Err((reason, text)) = check(&receiver.spec, expressions) {
@@ -54,6 +58,15 @@ pub(super) fn decide(receiver: &Receiver, observed: Observed) -> Verdict {
         }
         Err(text) => Verdict::Failed(Failure::retried(TOKEN_NOT_FOUND, text).reported_as(reason::FAILED)),
     }
+}
+
+/// Returns true for a Receiver that is Ready as it is now.
+fn is_served(receiver: &Receiver) -> bool {
+    let status = receiver.status.as_ref();
+    status.is_some_and(|status| {
+        condition::is_ready(&status.conditions)
+            && Some(status.observed_generation) == receiver.metadata.generation
+    })
 }
 
 fn check(spec: &ReceiverSpec, expressions: Expressions) -> Result<(), (&'static str, String)> {

@@ -29,6 +29,13 @@ pub struct Filters {
 }
 
 impl Filters {
+    /// Returns true for a Receiver with a filter.
+    pub(super) fn has_any(spec: &ReceiverSpec) -> bool {
+        let is_filter = |text: &Option<String>| text.as_deref().is_some_and(|text| !text.is_empty());
+        let has_own = |resource: &ReceiverResource| is_filter(&resource.filter);
+        is_filter(&spec.resource_filter) || spec.resources.iter().any(has_own)
+    }
+
     /// Compiles all filters of a Receiver. Blocks for some milliseconds.
     ///
     /// # Errors
@@ -57,9 +64,7 @@ impl Filters {
     /// # Errors
     /// When the body is no JSON object, or a filter of the call fails.
     pub async fn of_call(spec: &ReceiverSpec, call: Call<'_>, known: Known) -> Result<Self, String> {
-        let is_filter = |text: &Option<String>| text.as_deref().is_some_and(|text| !text.is_empty());
-        let has_own = |resource: &ReceiverResource| is_filter(&resource.filter);
-        if !is_filter(&spec.resource_filter) && !spec.resources.iter().any(has_own) {
+        if !Self::has_any(spec) {
             let for_each = vec![None; spec.resources.len()];
             return Ok(Self { request: json!({}), claims: None, for_all: None, for_each });
         }

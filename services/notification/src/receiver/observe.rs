@@ -2,6 +2,7 @@
 
 use weir_access::Secrets;
 use weir_api::Receiver;
+use weir_api::notification::ReceiverSpec;
 
 use super::decide::{Expressions, Observed};
 use super::filter::Filters;
@@ -9,12 +10,20 @@ use super::oidc::rules::compile_providers;
 
 /// Compiles the expressions and reads the Secret.
 pub(super) async fn observe(secrets: &Secrets, receiver: &Receiver) -> Observed {
-    let spec = receiver.spec.clone();
+    Observed { expressions: expressions(&receiver.spec).await, token: token(secrets, receiver).await }
+}
+
+/// Compiles the expressions. Those of all Receivers share a few places, which one without any does not wait for.
+async fn expressions(spec: &ReceiverSpec) -> Result<Expressions, String> {
+    if !Filters::has_any(spec) && spec.oidc_providers.is_empty() {
+        return Ok(Expressions { filters: Ok(()), providers: Ok(()) });
+    }
+    let spec = spec.clone();
     let compiled = weir_evaluation::evaluated(move |_| Expressions {
         filters: Filters::compile(&spec).map(drop),
         providers: compile_providers(&spec.oidc_providers),
     });
-    Observed { expressions: compiled.await, token: token(secrets, receiver).await }
+    compiled.await
 }
 
 /// Reads the token; the type that has no Secret has an empty one.

@@ -19,6 +19,7 @@ pub(super) fn report(receiver: &Receiver, verdict: Verdict, now: Timestamp) -> O
     let status = desired.status.get_or_insert_default();
     let path = match verdict {
         Verdict::Ready(path) => path,
+        Verdict::AsBefore(text) => return Outcome::new(desired, Next::Backoff).info(text),
         Verdict::Failed(failure) => {
             if !failure.is_stalled() {
                 status.webhook_path = None;

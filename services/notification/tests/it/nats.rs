@@ -6,7 +6,7 @@ use base64::prelude::{BASE64_URL_SAFE_NO_PAD, Engine};
 use nkeys::KeyPair;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
-use tokio::net::TcpStream;
+use tokio::net::{TcpListener, TcpStream};
 use weir_http::Profile;
 use weir_notification_controller::delivery::{Retry, Sender};
 use weir_notification_controller::event::Event;
@@ -137,11 +137,15 @@ async fn the_reasons_of_a_refusal_are_reported() {
 async fn the_first_server_that_answers_gets_the_event() {
     let Some(server) = server(&KeyPair::new_user()).await else { return };
     let mut reader = Reader::start(&server).await;
-    let silent = format!("127.0.0.1:{}", free_port().unwrap());
-    let both = settings(&format!("{silent},{}", server.address()));
-    assert_eq!(publish(&both, &event(), &Profile::default()).await, Ok(()));
-    assert_eq!(reader.next().await.1, event().to_bytes());
-    let none = publish(&settings(&silent), &event(), &Profile::default()).await.unwrap_err();
+    let absent = format!("127.0.0.1:{}", free_port().unwrap());
+    // It takes connections, and says nothing.
+    let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    for other in [absent.clone(), silent.local_addr().unwrap().to_string()] {
+        let both = settings(&format!("{other},{}", server.address()));
+        assert_eq!(publish(&both, &event(), &Profile::default()).await, Ok(()));
+        assert_eq!(reader.next().await.1, event().to_bytes());
+    }
+    let none = publish(&settings(&absent), &event(), &Profile::default()).await.unwrap_err();
     assert_eq!(
         none,
         format!("{PREFIX}error connecting to server: nats: no servers available for connection")

@@ -11,7 +11,10 @@ fn receiver(spec: Value) -> Receiver {
     full.as_object_mut().unwrap().extend(spec.as_object().unwrap().clone());
     let metadata = json!({"name": "github-receiver", "namespace": "flux-system", "generation": 2});
     let version = "notification.toolkit.fluxcd.io/v1";
-    let object = json!({"apiVersion": version, "kind": "Receiver", "metadata": metadata, "spec": full});
+    let is_served = full.as_object_mut().unwrap().remove("served").is_some();
+    let ready = json!({"type": "Ready", "status": "True", "reason": "Succeeded", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"});
+    let status = json!({"observedGeneration": 2, "conditions": is_served.then_some(ready).as_slice()});
+    let object = json!({"apiVersion": version, "kind": "Receiver", "metadata": metadata, "spec": full, "status": status});
     serde_json::from_value(object).unwrap()
 }
 
@@ -30,6 +33,7 @@ const NO_SECRET: &str = "stalled ValidationFailed: secretRef is required when ty
 #[case::ready(json!({"secretRef": {"name": "t"}}), expressions(Ok(()), Ok(())), Ok("test-token"), GOOD)]
 #[case::no_token(json!({"secretRef": {"name": "t"}}), expressions(Ok(()), Ok(())), Err("no token"), "retried TokenNotFound: no token")]
 #[case::given_up(json!({"secretRef": {"name": "t"}}), Err("too slow".to_owned()), Ok("test-token"), "retried Failed: too slow")]
+#[case::given_up_while_served(json!({"secretRef": {"name": "t"}, "served": true}), Err("too slow".to_owned()), Ok("test-token"), "as before: too slow")]
 #[case::no_secret(json!({}), expressions(Ok(()), Ok(())), Ok(""), NO_SECRET)]
 #[case::filter_before_fields(json!({}), expressions(bad("filter"), Ok(())), Ok(""), "stalled InvalidCELExpression: bad filter")]
 #[case::filter_before_token(json!({"secretRef": {"name": "t"}}), expressions(bad("filter"), Ok(())), Err("no token"), "stalled InvalidCELExpression: bad filter")]
@@ -45,6 +49,7 @@ fn decisions(
     let token = token.map(|token| token.as_bytes().to_vec()).map_err(str::to_owned);
     let decided = match decide(&receiver(spec), Observed { expressions, token }) {
         Verdict::Ready(path) => format!("serves {path}"),
+        Verdict::AsBefore(text) => format!("as before: {text}"),
         Verdict::Failed(failure) => {
             let kind = if failure.is_stalled() { "stalled" } else { "retried" };
             format!("{kind} {}: {}", failure.reason, failure.message.replace(TERMINAL, ""))
