@@ -299,6 +299,28 @@ mod tests {
         assert_eq!(puts.load(Ordering::SeqCst), 3, "a conflict, two renewals, and then the thief");
     }
 
+    /// Another replica may lead from the deadline on.
+    #[tokio::test(start_paused = true)]
+    async fn a_leader_that_cannot_renew_ends_at_its_deadline() {
+        let server = tower::service_fn(|_: http::Request<Body>| async {
+            let answer = json!({ "kind": "Status", "code": 403, "message": "", "reason": "Forbidden" });
+            let body = Body::from(serde_json::to_vec(&answer).unwrap());
+            Ok::<_, Infallible>(http::Response::builder().status(403).body(body).unwrap())
+        });
+        let election = Election {
+            lease: "l".into(),
+            namespace: "n".into(),
+            identity: "ours".into(),
+            duration: Duration::from_secs(15),
+            renew_deadline: Duration::from_secs(10),
+            retry_period: Duration::from_secs(8),
+            release: false,
+        };
+        let began = Instant::now();
+        election.renew_until_lost(&kube::Client::new(server, "default")).await;
+        assert_eq!(began.elapsed().as_secs(), 10);
+    }
+
     #[test]
     fn a_released_lease_is_free_at_once() {
         let spec = LeaseSpec { holder_identity: Some(String::new()), ..LeaseSpec::default() };

@@ -36,23 +36,22 @@ struct Writer<'a> {
     is_of_subresource: bool,
 }
 
+impl<'a> Writer<'a> {
+    fn new(manager: Option<&'a str>, operation: Option<&'a str>, subresource: Option<&str>) -> Self {
+        let [manager, operation] = [manager, operation].map(Option::unwrap_or_default);
+        Self { manager, operation, is_of_subresource: is_of_subresource(subresource) }
+    }
+}
+
 impl<'a> From<&'a ManagedFieldsEntry> for Writer<'a> {
     fn from(entry: &'a ManagedFieldsEntry) -> Self {
-        Self {
-            manager: entry.manager.as_deref().unwrap_or_default(),
-            operation: entry.operation.as_deref().unwrap_or_default(),
-            is_of_subresource: is_of_subresource(entry.subresource.as_deref()),
-        }
+        Self::new(entry.manager.as_deref(), entry.operation.as_deref(), entry.subresource.as_deref())
     }
 }
 
 impl<'a> From<&'a Manager> for Writer<'a> {
     fn from(entry: &'a Manager) -> Self {
-        Self {
-            manager: entry.manager.as_deref().unwrap_or_default(),
-            operation: entry.operation.as_deref().unwrap_or_default(),
-            is_of_subresource: is_of_subresource(entry.subresource.as_deref()),
-        }
+        Self::new(entry.manager.as_deref(), entry.operation.as_deref(), entry.subresource.as_deref())
     }
 }
 
