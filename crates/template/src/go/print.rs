@@ -4,7 +4,7 @@ mod format;
 mod number;
 
 pub(super) use self::{format::format, number::float};
-use super::value::Value;
+use super::value::{Map, Value};
 use crate::limit::{MAX_OUTPUT, MAX_VALUE_DEPTH};
 
 /// Prints a value as `%v` does.
@@ -14,14 +14,9 @@ pub(super) fn value(value: &Value) -> Result<String, String> {
     Ok(out)
 }
 
-/// Values share their parts, and a dictionary may hold itself: length and depth are checked on the way.
 fn write(out: &mut String, value: &Value, depth: usize) -> Result<(), String> {
-    if depth > MAX_VALUE_DEPTH {
-        return Err("values nest too deeply".to_owned());
-    }
-    if out.len() > MAX_OUTPUT {
-        return Err(format!("output is longer than {MAX_OUTPUT} bytes"));
-    }
+    check(out, depth)?;
+    let part = |out: &mut String, part: &Value| write(out, part, depth + 1);
     match value {
         Value::Nil => out.push_str("<nil>"),
         Value::Bool(value) => out.push_str(&value.to_string()),
@@ -30,21 +25,21 @@ fn write(out: &mut String, value: &Value, depth: usize) -> Result<(), String> {
         Value::Text(text) => out.push_str(text),
         Value::Struct(value) => match &value.printed {
             Some(text) => out.push_str(text),
-            None => row(out, ('{', '}'), value.fields.iter().map(|(_, field)| field), depth)?,
+            None => row(out, ('{', '}'), value.fields.iter().map(|(_, field)| field), part)?,
         },
-        Value::List(list) => row(out, ('[', ']'), list.items.iter(), depth)?,
-        Value::Map(map) => {
-            out.push_str("map[");
-            for (index, (key, item)) in map.entries().iter().enumerate() {
-                if index > 0 {
-                    out.push(' ');
-                }
-                write(out, key, depth + 1)?;
-                out.push(':');
-                write(out, item, depth + 1)?;
-            }
-            out.push(']');
-        }
+        Value::List(list) => row(out, ('[', ']'), list.items.iter(), part)?,
+        Value::Map(map) => entries(out, map, part)?,
+    }
+    Ok(())
+}
+
+/// Values share their parts, and a dictionary may hold itself: length and depth are checked on the way.
+fn check(out: &str, depth: usize) -> Result<(), String> {
+    if depth > MAX_VALUE_DEPTH {
+        return Err("values nest too deeply".to_owned());
+    }
+    if out.len() > MAX_OUTPUT {
+        return Err(format!("output is longer than {MAX_OUTPUT} bytes"));
     }
     Ok(())
 }
@@ -54,16 +49,35 @@ fn row<'v>(
     out: &mut String,
     brackets: (char, char),
     values: impl Iterator<Item = &'v Value>,
-    depth: usize,
+    write: impl Fn(&mut String, &Value) -> Result<(), String>,
 ) -> Result<(), String> {
     out.push(brackets.0);
     for (index, value) in values.enumerate() {
         if index > 0 {
             out.push(' ');
         }
-        write(out, value, depth + 1)?;
+        write(out, value)?;
     }
     out.push(brackets.1);
+    Ok(())
+}
+
+/// A map with its keys in order.
+fn entries(
+    out: &mut String,
+    map: &Map,
+    write: impl Fn(&mut String, &Value) -> Result<(), String>,
+) -> Result<(), String> {
+    out.push_str("map[");
+    for (index, (key, item)) in map.entries().iter().enumerate() {
+        if index > 0 {
+            out.push(' ');
+        }
+        write(out, key)?;
+        out.push(':');
+        write(out, item)?;
+    }
+    out.push(']');
     Ok(())
 }
 

@@ -86,6 +86,18 @@ fn render(template: &str) -> Result<String, String> {
     "1.500000E+00|1E+21|-0003.14|+0003.14"
 )]
 #[case(
+    "{{ printf \"%q|%d|%05d|%-3v|%x|%t\" (list \"a\" \"b\") (list 1 2) (list 1 \"x\") (list 1 nil) (dict \"k\" \"v\") (list 1) }}",
+    "[\"a\" \"b\"]|[1 2]|[00001 %!d(string=0000x)]|[1   <nil>]|map[6b:76]|[%!t(int=1)]"
+)]
+#[case(
+    "{{ printf \"%05d|%s|%.2f|%d\" 1.5 (dict \"k\" (list 1)) \"abc\" nil }}",
+    "%!d(float64=001.5)|map[k:[%!s(int=1)]]|%!f(string=ab)|%!d(<nil>)"
+)]
+#[case(
+    "{{ splitn \"\" 3 \"über\" | toJson }}{{ splitn \"\" 0 \"ab\" }}{{ splitn \"\" -1 \"ab\" }}{{ splitn \"\" 9 \"ab\" }}",
+    "{\"_0\":\"ü\",\"_1\":\"b\",\"_2\":\"er\"}map[]map[_0:a _1:b]map[_0:a _1:b]"
+)]
+#[case(
     "{{ (semver \"1.2.3-rc.1\").IncPatch }} {{ (semver \"1.2.3\").IncPatch }} {{ (semver \"1.2.3\").IncMinor }}",
     "1.2.3 1.2.4 1.3.0"
 )]

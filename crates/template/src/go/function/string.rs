@@ -133,9 +133,16 @@ fn enclose(arguments: &[Value], form: fn(String) -> String) -> Result<Value, Cal
     Ok(Value::text(pieces.join(" ")))
 }
 
+/// At most so many parts, the last of which is all the rest. Without a separator each character is one.
 fn parts(subject: &str, separator: &str, most: usize) -> Vec<String> {
     match separator {
-        "" => subject.chars().map(String::from).collect(),
+        "" if most == 0 => Vec::new(),
+        "" => {
+            let end = subject.char_indices().nth(most - 1).map_or(subject.len(), |(at, _)| at);
+            let (singles, rest) = subject.split_at(end);
+            let rest = Some(rest).filter(|rest| !rest.is_empty());
+            singles.chars().map(String::from).chain(rest.map(str::to_owned)).collect()
+        }
         _ => subject.splitn(most, separator).map(str::to_owned).collect(),
     }
 }

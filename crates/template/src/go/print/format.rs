@@ -1,6 +1,6 @@
 //! `printf`.
 
-use super::{number, value as print_value};
+use super::{check, entries, number, row, value as print_value};
 use crate::go::value::Value;
 use crate::limit::{MAX_OUTPUT, MAX_WIDTH};
 
@@ -33,8 +33,7 @@ pub(in crate::go) fn format(text: &str, arguments: &[Value]) -> Result<String, S
         if verb == '%' {
             out.push('%');
         } else if let Some(argument) = arguments.next() {
-            let piece = verb_text(verb, &spec, argument)?;
-            pad(&mut out, &spec, &piece, argument);
+            write(&mut out, verb, &spec, argument, 0)?;
         } else {
             out.push_str(&format!("%!{verb}(MISSING)"));
         }
@@ -98,8 +97,38 @@ fn count<'t>(
     Ok((Some(number), rest))
 }
 
-fn verb_text(verb: char, spec: &Spec, value: &Value) -> Result<String, String> {
-    Ok(match (verb, value) {
+/// Writes a value as its verb asks for it. Of lists, maps and structs each part is written so, with a width of its own.
+fn write(out: &mut String, verb: char, spec: &Spec, value: &Value, depth: usize) -> Result<(), String> {
+    check(out, depth)?;
+    let part = |out: &mut String, part: &Value| write(out, verb, spec, part, depth + 1);
+    match (verb, value) {
+        ('T', _) => {}
+        (_, Value::List(list)) => return row(out, ('[', ']'), list.items.iter(), part),
+        (_, Value::Map(map)) => return entries(out, map, part),
+        (_, Value::Struct(value)) if value.printed.is_none() => {
+            return row(out, ('{', '}'), value.fields.iter().map(|(_, field)| field), part);
+        }
+        (_, Value::Nil) if depth > 0 => {
+            out.push_str("<nil>");
+            return Ok(());
+        }
+        _ => {}
+    }
+    match verb_text(verb, spec, value)? {
+        Some(piece) => pad(out, spec, &piece, value),
+        None if matches!(value, Value::Nil) => out.push_str(&format!("%!{verb}(<nil>)")),
+        None => {
+            out.push_str(&format!("%!{verb}({}=", value.type_name()));
+            write(out, 'v', spec, value, depth)?;
+            out.push(')');
+        }
+    }
+    Ok(())
+}
+
+/// The text of a single value, before it is filled up; none where the verb is not for such values.
+fn verb_text(verb: char, spec: &Spec, value: &Value) -> Result<Option<String>, String> {
+    Ok(Some(match (verb, value) {
         ('v', Value::Text(text)) if spec.is_alternate => quoted(text),
         ('v', Value::Text(text)) => cut(spec, text).to_owned(),
         ('v' | 'd' | 'x' | 'X' | 'o' | 'O' | 'b', Value::Int(number)) => integer(verb, spec, *number),
@@ -114,11 +143,10 @@ fn verb_text(verb: char, spec: &Spec, value: &Value) -> Result<String, String> {
         ('q', Value::Text(text)) if spec.is_alternate && can_backquote(text) => format!("`{text}`"),
         ('q', Value::Text(text)) => quoted(cut(spec, text)),
         ('s', Value::Text(text)) => cut(spec, text).to_owned(),
-        ('s', Value::Struct(_) | Value::List(_) | Value::Map(_)) => print_value(value)?,
+        ('s', Value::Struct(_)) => print_value(value)?,
         ('q', Value::Struct(_)) => quoted(&print_value(value)?),
-        (verb, Value::Nil) => format!("%!{verb}(<nil>)"),
-        (verb, value) => format!("%!{verb}({}={})", value.type_name(), print_value(value)?),
-    })
+        _ => return Ok(None),
+    }))
 }
 
 /// A string's precision is the most characters of it.
