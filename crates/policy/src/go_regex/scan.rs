@@ -141,7 +141,7 @@ impl<'p> Scanner<'p> {
         let total = len + usize::from(is_lazy);
         match self.last {
             Last::Nothing => {
-                Err(GoRegexError::syntax(Fault::MissingRepeatArgument, self.fragment(self.rest, len)))
+                Err(GoRegexError::syntax(Fault::MissingRepeatArgument, self.fragment(self.rest, total)))
             }
             Last::Repetition(first) => {
                 let both = self.pattern.get(first..start + total).unwrap_or_default();

@@ -52,6 +52,8 @@ fn patterns_mean_what_go_means(#[case] pattern: &str, #[case] text: &str, #[case
 #[case("a**", "invalid nested repetition operator: `**`")]
 #[case("a*?+", "invalid nested repetition operator: `*?+`")]
 #[case("*a", "missing argument to repetition operator: `*`")]
+#[case("*?a", "missing argument to repetition operator: `*?`")]
+#[case("|{2}?", "missing argument to repetition operator: `{2}?`")]
 #[case("a(?i)*", "missing argument to repetition operator: `*`")]
 #[case("(|+)", "missing argument to repetition operator: `+`")]
 #[case("x{1001}", "invalid repeat count: `{1001}`")]
