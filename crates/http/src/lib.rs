@@ -17,6 +17,7 @@ mod shown;
 mod tls;
 mod transport_error;
 mod unanswered;
+mod upgrade;
 
 pub use body::{BodyError, read_capped};
 pub use clients::{ClientError, Clients, client_builder};
@@ -29,3 +30,4 @@ pub use shown::{shown, shown_text, without_user_info};
 pub use tls::{check_identity, tls_config};
 pub use transport_error::{not_connected, reason};
 pub use unanswered::Unanswered;
+pub use upgrade::{is_upgrade, send_upgraded};

@@ -124,12 +124,12 @@ impl Exchange {
             return Ok(response);
         }
         let url = below(&base, service, None);
-        let body = std::mem::take(&mut self.request);
+        let body = Bytes::from(std::mem::take(&mut self.request));
         let response = self.request("Post", Method::POST, &url, |request| {
             request
                 .header(header::CONTENT_TYPE, format!("application/x-{service}-request"))
                 .header(header::ACCEPT, format!("application/x-{service}-result"))
-                .body(body)
+                .body(body.clone())
         })?;
         check_type(&response, &url, &format!("application/x-{service}-result"))?;
         Ok(response)
@@ -140,16 +140,22 @@ impl Exchange {
         verb: &'static str,
         method: Method,
         url: &Url,
-        finish: impl FnOnce(RequestBuilder) -> RequestBuilder,
+        finish: impl Fn(RequestBuilder) -> RequestBuilder,
     ) -> Result<Response, Error> {
         let client = self.operation.http.as_ref();
         let client = client.ok_or_else(|| Error::Scheme { scheme: url.scheme().to_owned() })?;
-        let mut request = client.request(method, url.clone());
-        if same_origin(url, &self.operation.remote.url) {
-            request = authorise(request, &self.operation.remote.credentials)?;
+        let remote = &self.operation.remote;
+        if matches!(remote.credentials, Credentials::Ssh(_) | Credentials::SshAgent(_)) {
+            return Err(Error::Credentials { scheme: "http".to_owned() });
         }
+        let request = |url: &Url| {
+            let is_trusted = same_origin(url, &remote.url) || weir_http::is_upgrade(&remote.url, url);
+            let credentials = if is_trusted { &remote.credentials } else { &Credentials::None };
+            finish(authorised(client.request(method.clone(), url.clone()), credentials))
+        };
         let answer = self.operation.wait(async {
-            let response = finish(request).send().await.map_err(|error| failed(verb, url, &error))?;
+            let response = weir_http::send_upgraded(request(url), url, request).await;
+            let response = response.map_err(|error| failed(verb, url, &error))?;
             match response.status() {
                 status if status.is_success() => Ok(response),
                 status => Err(refused(status, url, response).await),
@@ -162,16 +168,13 @@ impl Exchange {
     }
 }
 
-fn authorise(request: RequestBuilder, credentials: &Credentials) -> Result<RequestBuilder, Error> {
+fn authorised(request: RequestBuilder, credentials: &Credentials) -> RequestBuilder {
     match credentials {
-        Credentials::None => Ok(request),
         Credentials::Basic { username, password } => {
-            Ok(request.basic_auth(username, Some(password.expose_secret())))
+            request.basic_auth(username, Some(password.expose_secret()))
         }
-        Credentials::Bearer(token) => Ok(request.bearer_auth(token.expose_secret())),
-        Credentials::Ssh(_) | Credentials::SshAgent(_) => {
-            Err(Error::Credentials { scheme: "http".to_owned() })
-        }
+        Credentials::Bearer(token) => request.bearer_auth(token.expose_secret()),
+        Credentials::None | Credentials::Ssh(_) | Credentials::SshAgent(_) => request,
     }
 }
 

@@ -7,7 +7,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 use weir_git::{Credentials, Error, Fetched, Part, Remote, SshAuth, Stores};
-use weir_testkit::{Fault, FaultProxy, Folder, GitServer, SshGitServer};
+use weir_testkit::{Fault, FaultProxy, Folder, GitServer, Identity, SshGitServer, TlsFront};
 
 use crate::{branch, failure, fetched, files, git, remote};
 
@@ -159,10 +159,7 @@ async fn credentials_do_not_follow_a_redirect_to_another_host() {
     server.repo("private/app").unwrap().commit("main", "m", &[("a", "a")]).unwrap();
     let (elsewhere, mut requests, _task) =
         says("HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".into()).await;
-    let redirect = format!(
-        "HTTP/1.1 302 Found\r\nLocation: {elsewhere}/info/refs?service=git-upload-pack\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
-    );
-    let (url, mut first, _task) = says(redirect).await;
+    let (url, mut first, _task) = says(leads_to(&elsewhere)).await;
     for credentials in [
         Credentials::Basic { username: "user".into(), password: "planted-secret".into() },
         Credentials::Bearer("planted-secret".into()),
@@ -176,6 +173,31 @@ async fn credentials_do_not_follow_a_redirect_to_another_host() {
         let seen = requests.recv().await.unwrap();
         assert!(!seen.to_lowercase().contains("authorization:"), "{seen}");
     }
+}
+
+/// SRC-SCK-7: on the way to https of the same host credentials go along, also with the requests behind the list.
+#[tokio::test]
+async fn credentials_follow_a_redirect_to_https() {
+    let server = GitServer::start().await.unwrap();
+    server.repo("private/app").unwrap().commit("main", "m", &[("a", "a")]).unwrap();
+    let identity = Identity::for_names(&[]).unwrap();
+    let front =
+        TlsFront::start(&identity, upstream(&server.url("private/app")).parse().unwrap()).await.unwrap();
+    let (url, mut first, _task) =
+        says(leads_to(&format!("https://{}/private/app.git", front.address()))).await;
+    let mut remote = remote(&url);
+    remote.credentials = Credentials::Basic { username: "user".into(), password: "pass".into() };
+    remote.http.ca = Some(identity.ca_pem.clone().into_bytes());
+    assert_eq!(files(&fetched(&remote, &branch("main")).await).len(), 1);
+    assert!(first.recv().await.unwrap().to_lowercase().contains("authorization:"));
+    assert!(first.try_recv().is_err(), "all that follows the list goes to the address that it came from");
+}
+
+/// The answer of a server whose repository has moved.
+fn leads_to(repository: &str) -> String {
+    format!(
+        "HTTP/1.1 302 Found\r\nLocation: {repository}/info/refs?service=git-upload-pack\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+    )
 }
 
 /// A list of references as a smart server writes it.

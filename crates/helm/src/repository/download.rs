@@ -5,7 +5,7 @@ use std::io::{self, Read, Seek};
 use std::time::Duration;
 
 use bytes::Bytes;
-use reqwest::{RequestBuilder, Response};
+use reqwest::Response;
 use tokio::io::{AsyncSeekExt, AsyncWriteExt};
 use tokio::time::{Instant, timeout_at};
 use url::Url;
@@ -58,9 +58,9 @@ impl Fetched {
     }
 }
 
-/// Sends a request and takes at most `limit` bytes of the answer, all of it within `timeout`.
+/// Waits for the answer to a request and takes at most `limit` bytes of it, all within `timeout`.
 pub(super) async fn download(
-    request: RequestBuilder,
+    answer: impl Future<Output = Result<Response, reqwest::Error>>,
     url: &Url,
     what: &'static str,
     limit: u64,
@@ -72,7 +72,7 @@ pub(super) async fn download(
         url: weir_http::shown(url),
         reason: weir_http::reason(&error, url),
     };
-    let response = timeout_at(deadline, request.send()).await.map_err(|_| silent())?.map_err(transport)?;
+    let response = timeout_at(deadline, answer).await.map_err(|_| silent())?.map_err(transport)?;
     if response.status() != reqwest::StatusCode::OK {
         return Err(FetchError::Status { url: weir_http::shown(url), status: response.status() });
     }

@@ -17,6 +17,7 @@ use weir_helm::index::Release;
 use weir_helm::repository::BasicAuth;
 use weir_helm::{FetchError, Repository};
 use weir_http::{Clients, Profile};
+use weir_testkit::{Identity, TlsFront};
 
 /// Requested paths, with their credentials.
 type Seen = Arc<Mutex<Vec<(String, Option<String>)>>>;
@@ -39,6 +40,7 @@ async fn answer(State(server): State<Shown>, request: Request) -> Response {
     let credentials =
         request.headers().get(header::AUTHORIZATION).map(|value| value.to_str().unwrap().to_owned());
     let path = request.uri().path().to_owned();
+    let is_known = credentials.is_some();
     server.seen.lock().push((path.clone(), credentials));
     match path.as_str() {
         "/charts/index.yaml" => "apiVersion: v1\nentries: {}\n".into_response(),
@@ -49,6 +51,11 @@ async fn answer(State(server): State<Shown>, request: Request) -> Response {
         "/charts/away.tgz" => {
             Redirect::temporary(&format!("{}/charts/a.tgz", server.other.unwrap())).into_response()
         }
+        "/charts/closed-away.tgz" => {
+            Redirect::temporary(&format!("{}/charts/closed.tgz", server.other.unwrap())).into_response()
+        }
+        "/charts/closed.tgz" if is_known => "package".into_response(),
+        "/charts/closed.tgz" => StatusCode::UNAUTHORIZED.into_response(),
         "/endless/index.yaml" => {
             let chunks = futures::stream::repeat_with(|| Ok::<_, std::io::Error>(vec![b'#'; 64 << 10]));
             Body::from_stream(chunks).into_response()
@@ -63,10 +70,14 @@ async fn answer(State(server): State<Shown>, request: Request) -> Response {
 
 impl Server {
     async fn start(other: Option<&Self>) -> Self {
+        Self::leading_to(other.map(|other| other.url.clone())).await
+    }
+
+    async fn leading_to(other: Option<String>) -> Self {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let seen = Seen::default();
-        let shown = Shown { seen: seen.clone(), other: other.map(|other| other.url.clone()) };
+        let shown = Shown { seen: seen.clone(), other };
         let routes = Router::new().fallback(answer).with_state(shown);
         let mut serving = JoinSet::new();
         serving.spawn(async move { axum::serve(listener, routes).await.unwrap() });
@@ -78,8 +89,11 @@ impl Server {
     }
 
     fn repository(&self, path: &str, pass_on: Option<bool>) -> Repository {
-        let profile = Profile { keep_encoding: true, ..Profile::default() };
-        let client = Clients::new("test").get(&profile).unwrap();
+        self.repository_of(path, pass_on, &Profile { keep_encoding: true, ..Profile::default() })
+    }
+
+    fn repository_of(&self, path: &str, pass_on: Option<bool>, profile: &Profile) -> Repository {
+        let client = Clients::new("test").get(profile).unwrap();
         let credentials =
             pass_on.map(|pass_on| BasicAuth { username: "user".into(), password: "hunter2".into(), pass_on });
         let url = Url::parse(&format!("{}{path}", self.url)).unwrap();
@@ -123,6 +137,25 @@ async fn credentials_go_to_the_own_server_only() {
     let seen = other.credentials();
     assert!(seen[2].is_some(), "passCredentials");
     assert_eq!(seen[3], None, "a redirect is not the index's word");
+}
+
+/// SRC-SCK-7: they have been in plain text before.
+#[tokio::test]
+async fn credentials_follow_a_redirect_to_https_on_the_same_host() {
+    let closed = Server::start(None).await;
+    let identity = Identity::for_names(&[]).unwrap();
+    let target = closed.url.trim_start_matches("http://").parse().unwrap();
+    let front = TlsFront::start(&identity, target).await.unwrap();
+    let profile = Profile { ca: Some(identity.ca_pem.clone().into_bytes()), ..Profile::default() };
+    for (host, expected) in [("127.0.0.1", vec![false, true]), ("localhost", vec![false])] {
+        let away = format!("https://{host}:{}", front.address().port());
+        let server = Server::leading_to(Some(away)).await;
+        let repository = server.repository_of("/charts", Some(false), &profile);
+        let fetched = repository.chart("a", &release("closed-away.tgz", ""), 1000).await;
+        assert_eq!(fetched.is_ok(), expected.contains(&true), "{host}: {fetched:?}");
+        let seen: Vec<_> = closed.seen.lock().drain(..).map(|(_, given)| given.is_some()).collect();
+        assert_eq!(seen, expected, "{host}");
+    }
 }
 
 #[tokio::test]
