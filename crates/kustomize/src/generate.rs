@@ -9,12 +9,13 @@ use std::sync::Arc;
 
 use error::GenerateError;
 pub(crate) use object::{config_map, secret};
+use weir_yaml::Node;
 
 use crate::Error;
 use crate::accumulator::Accumulator;
 use crate::build::Build;
 use crate::error::Context;
-use crate::kustomization::GeneratorOptions;
+use crate::kustomization::{GeneratorOptions, Kustomization};
 use crate::origin::Origin;
 use crate::resource::Resource;
 use crate::target::Target;
@@ -32,13 +33,31 @@ pub(crate) fn run(build: &Build<'_>, target: &Target, accumulated: &mut Accumula
         let made = secret(build, &target.loader, args, &merged(&args.common.options))?;
         absorb_built_in(build, target, accumulated, "SecretGenerator", made)?;
     }
-    if let Some(chart) = kustomization.helm_charts.first() {
-        let mut config = String::new();
-        // The configuration is for the message only.
-        let _printed = weir_yaml::emit(&chart.0, &mut config);
-        return Err(GenerateError::Helm(config).into());
+    match kustomization.helm_charts.first() {
+        Some(chart) => Err(GenerateError::Helm(chart_config(kustomization, &chart.0)).into()),
+        None => Ok(()),
     }
-    Ok(())
+}
+
+/// The configuration of a chart as the message shows it: with what it takes from the rest of the kustomization.
+fn chart_config(kustomization: &Kustomization, chart: &Node) -> String {
+    let mut chart = chart.clone();
+    let globals = kustomization.helm_globals.clone().unwrap_or_default();
+    let given = [
+        ("chartHome", globals.chart_home),
+        ("configHome", globals.config_home),
+        ("namespace", kustomization.namespace.clone()),
+    ];
+    if let Some(fields) = chart.as_map_mut() {
+        for (field, value) in given {
+            if !value.is_empty() && !fields.contains(field) {
+                fields.set(field, Node::string(value));
+            }
+        }
+    }
+    let mut config = String::new();
+    let _printed = weir_yaml::emit(&chart, &mut config);
+    config
 }
 
 /// Adds what generators have made to what is there.

@@ -20,7 +20,7 @@ use weir_kustomize::{
 };
 use weir_ssa::{Manifest, MetadataField};
 
-pub(crate) use self::document::selector;
+pub(crate) use self::document::{parsed_by_flux, selector};
 pub use self::generate::Error as GenerateError;
 pub use self::substitute::to_yaml;
 use crate::decryption::{self, Decryption, decrypt_files, decrypt_object};

@@ -103,8 +103,13 @@ pub enum Error {
     #[error(transparent)]
     File(#[from] weir_kustomize::FsError),
     /// A kustomization file cannot be read.
-    #[error("{0}")]
-    Kustomization(Box<weir_kustomize::Error>),
+    #[error("{}{cause}", .path.as_deref().map_or_else(String::new, unmarshalled))]
+    Kustomization {
+        /// The file, where its content is what is wrong.
+        path: Option<String>,
+        /// Cause.
+        cause: String,
+    },
     /// A file of a generator or a patch.
     #[error("failed to decrypt '{path}': {source}")]
     Source {
@@ -177,6 +182,10 @@ impl KeyService for Patient<'_> {
         turn.lend(&mut || done = self.keys.decrypt(key));
         done
     }
+}
+
+fn unmarshalled(path: &str) -> String {
+    format!("failed to unmarshal kustomization file from '{path}': ")
 }
 
 /// The name of a format in messages.

@@ -46,4 +46,8 @@ fn keys_from_two_sources_are_refused() {
 fn helm_charts_are_refused_with_a_reason() {
     let error = built("helmCharts:\n- name: minecraft\n", &[]).unwrap_err().to_string();
     assert!(error.contains("name: minecraft") && error.contains("must specify --enable-helm"), "{error}");
+    let rest = "namespace: games\nhelmGlobals: {chartHome: charts}\nhelmCharts:\n- {version: 1.2.3, name: minecraft}\n";
+    let error = built(rest, &[]).unwrap_err().to_string();
+    let config = "`\nchartHome: charts\nname: minecraft\nnamespace: games\nversion: 1.2.3\n`";
+    assert!(error.contains(config), "with what the chart takes from the rest of the file: {error}");
 }

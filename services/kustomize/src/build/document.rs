@@ -37,7 +37,7 @@ pub enum Error {
 }
 
 /// Flux reads the file before kustomize does, and names the step in which that fails (KS-BLD-1).
-fn parsed_by_flux(error: &weir_kustomize::Error) -> String {
+pub(crate) fn parsed_by_flux(error: &weir_kustomize::Error) -> String {
     match error {
         weir_kustomize::Error::MalformedKustomization(cause) => {
             format!("error converting YAML to JSON: {cause}")

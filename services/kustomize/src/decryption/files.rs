@@ -8,6 +8,7 @@ use weir_sops::Format;
 use zeroize::Zeroizing;
 
 use super::{Decryption, Error, MAX_BYTES, format_of};
+use crate::build::parsed_by_flux;
 
 /// Directories that refer to each other; real trees have some hundreds.
 const MAX_DIRECTORIES: usize = 10_000;
@@ -56,7 +57,7 @@ pub(crate) fn decrypt_files<'f>(
                 && seen.insert(next.clone())
             {
                 let found = Kustomization::load(files, &next, UnknownFields::Drop);
-                let found = found.map_err(|error| Error::Kustomization(Box::new(error)))?;
+                let found = found.map_err(|error| unreadable(files, &next, &error))?;
                 left.extend(found.map(|(_, document)| (next, Cow::Owned(document))));
             }
         }
@@ -65,6 +66,17 @@ pub(crate) fn decrypt_files<'f>(
         }
     }
     Ok(Decrypted { files, plain })
+}
+
+/// A kustomization file that cannot be read, named unless the cause does so.
+fn unreadable(files: &dyn FileSystem, directory: &FsPath, cause: &weir_kustomize::Error) -> Error {
+    let of_content = matches!(
+        cause,
+        weir_kustomize::Error::MalformedKustomization(_) | weir_kustomize::Error::InvalidKustomization(_)
+    );
+    let path = Kustomization::files_of(directory, |path| files.is_file(path)).into_iter().next();
+    let path = path.filter(|_| of_content).map(|path| path.to_string());
+    Error::Kustomization { path, cause: parsed_by_flux(cause) }
 }
 
 /// Decrypts a file if it looks encrypted. One that is missing is reported by the build.

@@ -117,3 +117,18 @@ fn a_large_file_is_refused() {
         "{error}"
     );
 }
+
+/// KS-DEC-23: of several files the one that is broken is named.
+#[test]
+fn a_broken_kustomization_file_is_named() {
+    let content =
+        [("kustomization.yaml", "resources: [base]\n"), ("base/kustomization.yaml", "resources: [\n")];
+    let files = MemoryFs::from_files(content).unwrap();
+    let root = FsPath::root();
+    let error = decrypt_files(&files, &root, &document(&files, &root), &decryption()).err().unwrap();
+    assert_eq!(
+        error.to_string(),
+        "failed to unmarshal kustomization file from '/base/kustomization.yaml': error converting YAML to JSON: \
+         yaml: line 1: did not find expected node content"
+    );
+}
