@@ -1,5 +1,6 @@
 //! The type of an expression, as far as its syntax tree shows it, and errors with their place.
 
+mod overloads;
 mod parts;
 
 use std::fmt;
@@ -32,6 +33,8 @@ pub enum Type {
     Map,
     /// Known only when evaluated.
     Dyn,
+    /// Not decided: it becomes the type of the value that it meets, and is shown as `dyn` when it meets none.
+    Open,
 }
 
 impl fmt::Display for Type {
@@ -47,7 +50,7 @@ impl fmt::Display for Type {
             Self::List(element) => return write!(f, "list({element})"),
             Self::Optional(value) => return write!(f, "optional_type({value})"),
             Self::Map => "map(string, dyn)",
-            Self::Dyn => "dyn",
+            Self::Dyn | Self::Open => "dyn",
         })
     }
 }
@@ -124,6 +127,7 @@ const FUNCTIONS: &[(Type, &[&str])] = &[
     (Type::Bytes, &["bytes", "base64.decode"]),
     (Type::List(&Type::Dyn), &["unwrapOpt", "optional.unwrap"]),
     (Type::List(&Type::String), &["split"]),
+    (Type::Optional(&Type::Open), &["optional.none"]),
     (
         Type::Dyn,
         &[
@@ -138,7 +142,6 @@ const FUNCTIONS: &[(Type, &[&str])] = &[
             "or",
             "reverse",
             "optional.of",
-            "optional.none",
             "optional.ofNonZeroValue",
             "_[_]",
             "_[?_]",
@@ -225,7 +228,9 @@ fn visit<'a>(expression: &'a IdedExpr, scope: &mut Vec<(&'a str, Type)>) -> Resu
 
 /// Returns the type of what a key selects; it is known of a map that the expression spells out.
 fn element_type<'a>(map: &'a IdedExpr, scope: &mut Vec<(&'a str, Type)>) -> Result<Type, Fault> {
-    let Expr::Map(map) = &map.expr else { return visit(map, scope).map(|_| Type::Dyn) };
+    let Expr::Map(map) = &map.expr else {
+        return visit(map, scope).map(parts::selected);
+    };
     let (mut keys, mut values) = (None, None);
     for entry in &map.entries {
         if let EntryExpr::MapEntry(entry) = &entry.expr {
@@ -274,10 +279,11 @@ fn literal_type(literal: &LiteralValue) -> Type {
 }
 
 fn call_type<'a>(call: &'a CallExpr, id: u64, scope: &mut Vec<(&'a str, Type)>) -> Result<Type, Fault> {
-    if let ("_[_]", [map, key]) = (call.func_name.as_str(), call.args.as_slice())
+    if let (name @ ("_[_]" | "_[?_]" | "_?._"), [map, key]) = (call.func_name.as_str(), call.args.as_slice())
         && matches!(map.expr, Expr::Map(_))
     {
         let selected = element_type(map, scope)?;
+        let selected = if name == "_[_]" { selected } else { parts::optional_of(selected) };
         return visit(key, scope).map(|_| selected);
     }
     let mut arguments = Vec::with_capacity(call.args.len());
@@ -302,18 +308,19 @@ fn call_type<'a>(call: &'a CallExpr, id: u64, scope: &mut Vec<(&'a str, Type)>) 
             _ => visit(argument, scope)?,
         });
     }
-    if let [one, other] = *arguments.as_slice()
-        && !parts::compares(&name, one, other)
-    {
-        let text = format!("found no matching overload for '{name}' applied to '({one}, {other})'");
-        return Err(Fault { text, id });
+    for (argument, found) in call.args.iter().zip(&arguments) {
+        overloads::check_operand(&name, *found).map_err(|text| Fault { text, id: argument.id })?;
+    }
+    overloads::check(&name, on, &arguments).map_err(|text| Fault { text, id })?;
+    if let (Some(on), "or" | "orValue", [other]) = (on, name.as_str(), arguments.as_slice()) {
+        return parts::fallen_back(&name, on, *other).map_err(|text| Fault { text, id });
     }
     match (name.as_str(), arguments.as_slice()) {
         (operators::CONDITIONAL, [_, one, other]) => Ok(parts::either(*one, *other)),
         ("_+_", [one @ Type::List(_), other @ Type::List(_)]) => Ok(parts::either(*one, *other)),
         ("_+_" | "_-_" | "_*_" | "_/_" | "_%_", [one, other]) => {
             // A value that is known only later takes the type of the one that is known now.
-            Ok(if *one == Type::Dyn { *other } else { *one })
+            Ok(if matches!(one, Type::Dyn | Type::Open) { *other } else { *one })
         }
         ("-_", [one]) => Ok(*one),
         _ => {
