@@ -8,7 +8,7 @@ use super::{Call, Refusal};
 #[allow(dead_code, reason = "only the shape is checked")]
 struct Payload {
     docker_url: Option<String>,
-    updated_tags: Option<Vec<String>>,
+    updated_tags: Option<Vec<Option<String>>>,
 }
 
 pub(super) fn verify(call: Call<'_>) -> Result<(), Refusal> {

@@ -161,6 +161,8 @@ fn forms_of_github_must_be_well_formed(#[case] body: &str, #[case] good: bool) {
 #[case("dockerhub", "", false)]
 #[case("quay", r#"{"docker_url":"quay.io/a/b","updated_tags":["1"]}"#, true)]
 #[case("quay", r#"{"updated_tags":{"a":"b"}}"#, false)]
+#[case("quay", r#"{"updated_tags":[null,"1"]}"#, true)]
+#[case("quay", r#"{"updated_tags":[1]}"#, false)]
 #[case("acr", r#"{"action":"push","target":{"repository":"a","tag":"1"}}"#, true)]
 #[case("acr", r#"{"action":1}"#, false)]
 #[case("acr", "x", false)]
