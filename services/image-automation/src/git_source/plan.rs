@@ -86,6 +86,12 @@ impl GitPlan {
         full_name(&self.checkout)
     }
 
+    /// Returns true when the next run finds in its checkout what this one pushes, by the words of the spec: a name that stands for the push
+    /// branch is another place to Flux.
+    pub(crate) fn follows_push(&self) -> bool {
+        !self.switches && !matches!(self.checkout, Reference::Name(_))
+    }
+
     /// Returns true when the commit of the checkout alone shows that the remote has moved (IU-6).
     pub(crate) fn can_compare(&self) -> bool {
         matches!(self.checkout, Reference::Branch(_) | Reference::Tag(_))
@@ -174,6 +180,14 @@ mod tests {
             (plan.checkout, plan.push_branch.as_str(), plan.switches),
             (checkout, push_branch, switches)
         );
+    }
+
+    #[rstest]
+    #[case(json!({}), json!({"branch": "main"}), true)]
+    #[case(json!({"push": {"branch": "auto"}}), json!({"branch": "main"}), false)]
+    #[case(json!({"push": {"branch": "main"}}), json!({"name": "refs/heads/main"}), false)]
+    fn the_next_checkout_is_this_push(#[case] git: Value, #[case] reference: Value, #[case] expected: bool) {
+        assert_eq!(plan(git, reference).unwrap().follows_push(), expected);
     }
 
     #[rstest]

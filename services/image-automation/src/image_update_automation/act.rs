@@ -109,7 +109,7 @@ impl Automation {
         let pushed = format!("{}@sha1:{commit}", work.git.push_branch);
         Ok(Attempt::Done(Done::Pushed(Pushed {
             commit: commit.to_string(),
-            revision: if work.git.switches { revision } else { pushed },
+            revision: if work.git.follows_push() { pushed } else { revision },
             branch: work.git.push_branch.clone(),
             refspec: work.git.refspec.as_ref().map(|refspec| refspec.text.clone()),
             message,
@@ -121,7 +121,7 @@ impl Automation {
         let url = work.access.remote.url.as_str();
         let fetched =
             self.git.fetch(&work.access.remote, &work.git.checkout, work.known_revision.as_deref()).await;
-        let checkout = match fetched.map_err(|error| failure::checkout(&error, url))? {
+        let checkout = match fetched.map_err(|error| failure::checkout(&error, url, work.looks_first))? {
             Fetched::Unchanged { .. } => return Ok(None),
             Fetched::New(checkout) => checkout,
         };
@@ -169,7 +169,7 @@ impl Automation {
             let found = self.head_of(remote, &work.git.push_ref()).await;
             found.map(|found| found.map_or(Target::new_branch(head), |found| Target::over(head, found)))
         };
-        target.map_err(|error| failure::checkout(&error, remote.url.as_str()))
+        target.map_err(|error| failure::checkout(&error, remote.url.as_str(), false))
     }
 
     /// Refuses a commit that would drop others from the push branch, where the gate forbids that (IU-10).

@@ -9,7 +9,7 @@ use kube::ResourceExt;
 use weir_access::{GitAccess, GitAccessError};
 use weir_api::{GitRepository, ImageUpdateAutomation, condition_type, image::GitSpec, reason};
 use weir_auth::{AppError, GitLoginError};
-use weir_git::ObjectId;
+use weir_git::{ObjectId, Reference};
 use weir_runtime::{Failure, Next, ObjectKey, condition};
 use weir_setters::Setters;
 use weir_template::Engine;
@@ -44,6 +44,8 @@ pub(super) struct Work {
     pub(super) git: GitPlan,
     /// The revision at which there is nothing to do, if nothing else has changed (IU-6).
     pub(super) known_revision: Option<String>,
+    /// True when Flux would begin with a look at the references, whose failures have words of their own.
+    pub(super) looks_first: bool,
     pub(super) setters: Setters,
     /// Folder in which markers are looked for.
     pub(super) path: String,
@@ -98,6 +100,7 @@ pub(super) fn decide(observed: &Observed) -> Result<Work, Failure> {
         access,
         account: repository.spec.service_account_name.clone(),
         known_revision: known_revision(automation, &plan, selected),
+        looks_first: looks_first(automation, &plan, selected),
         setters,
         path: automation.spec.update.as_ref().and_then(|update| update.path.clone()).unwrap_or_default(),
         commit: Commit {
@@ -224,6 +227,21 @@ fn known_revision(automation: &ImageUpdateAutomation, plan: &GitPlan, selected: 
         && plan.refspec.is_none()
         && plan.can_compare();
     status.observed_source_revision.clone().filter(|_| is_same)
+}
+
+/// Returns true when the first question is for the references alone: for names always, for branches and tags where a revision is known
+/// that may still be right.
+fn looks_first(automation: &ImageUpdateAutomation, plan: &GitPlan, selected: &Selected) -> bool {
+    let knows_revision = automation.status.as_ref().is_some_and(|status| {
+        status.observed_policies == *selected && status.observed_source_revision.is_some()
+    });
+    match plan.checkout {
+        Reference::Name(_) | Reference::Short(_) => true,
+        Reference::Branch(_) | Reference::Tag(_) => {
+            knows_revision && !plan.switches && plan.refspec.is_none()
+        }
+        Reference::Semver(_) | Reference::Commit { .. } => false,
+    }
 }
 
 /// Leaves out what would break the header of a commit (SEC-9).

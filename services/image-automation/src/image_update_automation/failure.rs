@@ -34,8 +34,9 @@ pub(super) fn checkout_source(cause: impl Display) -> Failure {
     Failure::retried(reason::GIT_OPERATION, format!("failed to checkout source: {cause}"))
 }
 
-pub(super) fn checkout(error: &weir_git::Error, url: &str) -> Failure {
-    git("failed to checkout source", error, &error.clone_message(url))
+pub(super) fn checkout(error: &weir_git::Error, url: &str, looks_first: bool) -> Failure {
+    let cause = if looks_first { error.list_message(url) } else { error.clone_message(url) };
+    git("failed to checkout source", error, &cause)
 }
 
 pub(super) fn push(error: &weir_git::Error) -> Failure {

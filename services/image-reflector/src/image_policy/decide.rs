@@ -158,7 +158,7 @@ fn filter(spec: &ImagePolicySpec) -> Result<Option<TagFilter>, Failure> {
 }
 
 /// There are no tags: silent at first, so that a policy applied together with its repository, or before it, does not complain of what
-/// is about to be done (IP-6).
+/// is about to be done (IP-6). A scan that has found none is no such thing.
 fn wait(observed: &Observed, repository: &ImageRepository) -> Plan {
     let give_up = observed.settings.requeue_dependency;
     if observed.is_to_be_visited && has_lost_tags(repository) {
@@ -167,10 +167,16 @@ fn wait(observed: &Observed, repository: &ImageRepository) -> Plan {
     let message = format!("retrying in {} error: no tags in database", weir_api::Duration::from(give_up));
     let conditions = observed.policy.status.as_ref().map_or(&[][..], |status| &status.conditions);
     let is_told = find(conditions, READY).is_some_and(|ready| ready.message == message);
-    if !observed.has_waited && !is_told {
+    if !observed.has_waited && !is_told && !is_known_empty(repository) {
         return Plan::Wait(PATIENCE);
     }
     Plan::Fail(Failure::retried(reason::DEPENDENCY_NOT_READY, message).then(Next::Wait { give_up }))
+}
+
+/// Returns true for a repository whose last scan has found no tags.
+fn is_known_empty(repository: &ImageRepository) -> bool {
+    let last = repository.status.as_ref().and_then(|status| status.last_scan_result.as_ref());
+    last.is_some_and(|last| last.tag_count == 0)
 }
 
 /// Returns true for a repository without tags that had some: the service has started with an empty store.

@@ -12,7 +12,7 @@ use weir_http::SecretError;
 use weir_runtime::Next;
 
 use super::{Failure, decide, superfluous};
-use crate::image_update_automation::{Settings, observe::Observed};
+use crate::image_update_automation::{Settings, failure, observe::Observed};
 use crate::policy::Selected;
 
 const SETTINGS: Settings = Settings {
@@ -59,19 +59,35 @@ fn selected(tag: &str) -> Selected {
 }
 
 #[rstest]
-#[case::nothing_changed(json!({}), Some("main@sha1:abc"))]
-#[case::new_generation(json!({"metadata": {"generation": 3}}), None)]
-#[case::never_run(json!({"status": null}), None)]
-#[case::other_branch(json!({"spec": {"git": {"push": {"branch": "auto"}}}}), None)]
-#[case::refspec(json!({"spec": {"git": {"push": {"refspec": "main:refs/for/main"}}}}), None)]
+#[case::nothing_changed(json!({}), Some("main@sha1:abc"), true)]
+#[case::new_generation(json!({"metadata": {"generation": 3}}), None, true)]
+#[case::never_run(json!({"status": null}), None, false)]
+#[case::never_succeeded(json!({"status": {"observedSourceRevision": null}}), None, false)]
+#[case::other_image(json!({"status": {"observedPolicies": {"app": {"tag": "0"}}}}), None, false)]
+#[case::other_branch(json!({"spec": {"git": {"push": {"branch": "auto"}}}}), None, false)]
+#[case::refspec(json!({"spec": {"git": {"push": {"refspec": "main:refs/for/main"}}}}), None, false)]
+#[case::name(json!({"spec": {"git": {"checkout": {"ref": {"name": "refs/heads/main"}}, "push": {"branch": "main"}}}, "status": null}), None, true)]
 #[case::never_run_but_stalled(json!({"status": {"conditions": [{
     "type": "Stalled", "status": "True", "reason": "InvalidSourceConfiguration", "message": "",
     "lastTransitionTime": "2026-01-01T00:00:00Z",
-}]}}), None)]
-#[case::commit(json!({"spec": {"git": {"checkout": {"ref": {"commit": "abc"}}, "push": {"branch": "x"}}}}), None)]
-fn a_run_is_short_only_when_nothing_can_have_changed(#[case] change: Value, #[case] known: Option<&str>) {
+}]}}), None, true)]
+#[case::commit(json!({"spec": {"git": {"checkout": {"ref": {"commit": "abc"}}, "push": {"branch": "x"}}}}), None, false)]
+fn a_run_is_short_only_when_nothing_can_have_changed(
+    #[case] change: Value,
+    #[case] known: Option<&str>,
+    #[case] looks_first: bool,
+) {
     let work = decide(&observed(change)).unwrap();
-    assert_eq!(work.known_revision.as_deref(), known);
+    assert_eq!((work.known_revision.as_deref(), work.looks_first), (known, looks_first));
+}
+
+/// A remote that is gone, or wants another login, is told as Flux tells it.
+#[rstest]
+#[case(true, "failed to checkout source: unable to list remote for 'https://h/r': repository not found: ")]
+#[case(false, "failed to checkout source: unable to clone 'https://h/r': repository not found: ")]
+fn words_of_failed_checkouts(#[case] looks_first: bool, #[case] expected: &str) {
+    let error = weir_git::Error::RepositoryNotFound { detail: String::new() };
+    assert_eq!(failure::checkout(&error, "https://h/r", looks_first).message, expected);
 }
 
 const HEAD: &str = "0123456789012345678901234567890123456789";

@@ -136,6 +136,15 @@ fn missing_tags_are_waited_for_in_silence_first() {
     assert_eq!(words(decide(&without(true))), "wait 30s retrying in 30s error: no tags in database");
 }
 
+/// Somebody who asks right after the scan is not told of the tag before.
+#[test]
+fn a_scan_that_found_no_tags_is_told_at_once() {
+    let policy = json!({"status": {"conditions": ready("True", "")}});
+    let repository = json!({"status": {"lastScanResult": {"tagCount": 0, "revision": "r"}}});
+    let plan = decide(&Observed { tags: Ok(Vec::new()), ..observed(policy, repository) });
+    assert_eq!(words(plan), "wait 30s retrying in 30s error: no tags in database");
+}
+
 fn ready(status: &str, message: &str) -> Value {
     let (reason, time) = ("Any", "2026-01-01T00:00:00Z");
     json!([{"type": "Ready", "status": status, "reason": reason, "message": message, "lastTransitionTime": time}])
