@@ -103,7 +103,8 @@ fn about_flag(refused: &Error) -> Option<String> {
     let argument = context(ContextKind::InvalidArg)?;
     let flag = argument.split([' ', '[', '=']).next().filter(|flag| flag.starts_with('-'))?;
     let value = context(ContextKind::InvalidValue).unwrap_or_default();
-    let refusal = |reason: &str| Some(format!("invalid argument {value:?} for {flag:?} flag: {reason}"));
+    let refusal =
+        |reason: &str| Some(format!("invalid argument {value:?} for {:?} flag: {reason}", with_letter(flag)));
     match (refused.kind(), refused.get(ContextKind::ValidValue)) {
         (ErrorKind::UnknownArgument, _) if flag.starts_with("--") => Some(format!("unknown flag: {flag}")),
         (ErrorKind::UnknownArgument, _) => {
@@ -140,6 +141,27 @@ fn about_flag(refused: &Error) -> Option<String> {
         }
         _ => None,
     }
+}
+
+/// Returns a flag with its letter in front (`-A, --all-namespaces`), if it has the same one in all commands.
+fn with_letter(flag: &str) -> String {
+    let mut all = Cli::command();
+    all.build();
+    let name = flag.trim_start_matches("--");
+    let letters = letters(&all, name);
+    match letters.first() {
+        Some(&Some(letter)) if letters.iter().all(|other| *other == Some(letter)) => {
+            format!("-{letter}, {flag}")
+        }
+        _ => flag.to_owned(),
+    }
+}
+
+/// Returns the letters that a flag has in a command and those below it.
+fn letters(command: &Command, name: &str) -> Vec<Option<char>> {
+    let here = command.get_arguments().filter(|flag| flag.get_long() == Some(name));
+    let below = command.get_subcommands().flat_map(|below| letters(below, name));
+    here.map(|flag| flag.get_short()).chain(below).collect()
 }
 
 /// Returns the words of Go's library for a value that is none of a type.
@@ -224,7 +246,11 @@ mod tests {
     )]
     #[case(
         "logs --follow=",
-        "invalid argument \"\" for \"--follow\" flag: strconv.ParseBool: parsing \"\": invalid syntax"
+        "invalid argument \"\" for \"-f, --follow\" flag: strconv.ParseBool: parsing \"\": invalid syntax"
+    )]
+    #[case(
+        "get ks -A=perhaps",
+        "invalid argument \"perhaps\" for \"-A, --all-namespaces\" flag: strconv.ParseBool: parsing \"perhaps\": invalid syntax"
     )]
     #[case(
         "logs --tail x",

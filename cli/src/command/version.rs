@@ -3,6 +3,7 @@
 use clap::Args;
 use k8s_openapi::api::apps::v1::Deployment;
 use kube::api::ListParams;
+use serde_json::json;
 use weir_api::PART_OF_LABEL;
 
 use crate::builtin;
@@ -10,7 +11,7 @@ use crate::cluster::Cluster;
 use crate::error::Error;
 use crate::global::Global;
 use crate::installation::Installation;
-use crate::output::print;
+use crate::output::{manifest, print};
 
 /// Forms of the output.
 const FORMS: [&str; 2] = ["yaml", "json"];
@@ -58,7 +59,11 @@ impl Version {
 
     fn render(&self, mut versions: Versions) -> Result<String, Error> {
         if self.output == "yaml" {
-            return Ok(versions.iter().map(|(name, version)| format!("{name}: {version}\n")).collect());
+            // A line each: in one document the names would be sorted. A tag may be a number (`2.10`), which needs quotes.
+            return versions
+                .iter()
+                .map(|(name, version)| manifest::yaml(&json!({ name: version })))
+                .collect();
         }
         versions.sort();
         let versions: serde_json::Map<_, _> =
@@ -94,6 +99,16 @@ fn split(image: &str) -> Result<(String, String), Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tags_that_are_numbers_stay_texts() {
+        let versions =
+            || vec![("weir".to_owned(), "v1.0.0".to_owned()), ("app".to_owned(), "2.10".to_owned())];
+        let version = |output: &str| Version { client: false, output: output.to_owned() };
+        assert_eq!(version("yaml").render(versions()).unwrap(), "weir: v1.0.0\napp: \"2.10\"\n");
+        let json = "{\n  \"app\": \"2.10\",\n  \"weir\": \"v1.0.0\"\n}\n";
+        assert_eq!(version("json").render(versions()).unwrap(), json);
+    }
 
     #[rstest::rstest]
     #[case("ghcr.io/weir/source-controller:v0.1.0", Some(("source-controller", "v0.1.0")))]
