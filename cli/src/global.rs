@@ -45,7 +45,8 @@ impl Global {
         let deadline = Instant::now() + self.timeout.to_std();
         let kubeconfig = self.access.kubeconfig()?;
         let namespace = self.namespace_with(kubeconfig.as_ref())?;
-        let config = self.access.config(kubeconfig.as_ref())?;
+        let mut config = self.access.config(kubeconfig.as_ref())?;
+        cluster_flags::keep_from_plain_http(&mut config);
         let program = login::program(&config.auth_info);
         let builder = weir_runtime::client::builder(config)
             .map_err(|error| login::refused(&error, program.as_deref()))?;

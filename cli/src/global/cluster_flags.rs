@@ -152,6 +152,10 @@ impl ClusterFlags {
     /// The configuration that the flags make of a kubeconfig. Where nothing is chosen, it is that of the Pod, if this is one.
     pub(crate) fn config(&self, kubeconfig: Option<&Kubeconfig>) -> Result<Config, Error> {
         self.check_files()?;
+        if self.certificate_authority.is_some() && self.insecure_skip_tls_verify {
+            let reason = "--certificate-authority and --insecure-skip-tls-verify exclude each other";
+            return Err(Error::KubeConfig(reason.to_owned()));
+        }
         let config = self.chosen_config(kubeconfig)?;
         let has_fields = !self.as_group.is_empty() || self.as_uid.is_some() || !self.as_user_extra.is_empty();
         if has_fields && config.auth_info.impersonate.is_none() {
@@ -257,17 +261,21 @@ impl ClusterFlags {
     /// Changes what a kubeconfig says to what the flags say.
     fn change(&self, config: &mut Config) {
         self.override_connection(config);
+        drop_empty_token(config);
         self.override_identity(config);
         read_token_of_lines(config);
     }
 
     fn override_connection(&self, config: &mut Config) {
-        if let Some(name) = &self.tls_server_name {
-            config.tls_server_name = Some(name.clone());
+        if self.tls_server_name.is_some() || self.server().is_some() {
+            // The name in the kubeconfig is that of its own server.
+            config.tls_server_name = self.tls_server_name.clone();
         }
         if let Some(path) = &self.certificate_authority {
             config.root_cert = None;
             config.root_cert_file = Some(path.clone());
+            // Whoever names an authority wants the certificate checked, whatever the kubeconfig says.
+            config.accept_invalid_certs = false;
         }
         config.accept_invalid_certs |= self.insecure_skip_tls_verify;
         config.disable_compression |= self.disable_compression;
@@ -278,11 +286,14 @@ impl ClusterFlags {
         if let Some(token) = &self.token {
             auth.token = Some(SecretString::from(token.expose_secret()));
             auth.token_file = None;
+            (auth.username, auth.password) = (None, None);
         }
         let text = |path: &PathBuf| path.to_string_lossy().into_owned();
         if let Some(path) = &self.client_certificate {
             auth.client_certificate_data = None;
             auth.client_certificate = Some(text(path));
+            // It is the login, so that no program is asked for another one.
+            auth.exec = None;
         }
         if let Some(path) = &self.client_key {
             auth.client_key_data = None;
@@ -296,6 +307,9 @@ impl ClusterFlags {
         }
         if let Some(uid) = &self.as_uid {
             auth.impersonate_uid = Some(uid.clone());
+        }
+        if !self.as_user_extra.is_empty() {
+            auth.impersonate_user_extra = None;
         }
         for (key, value) in &self.as_user_extra {
             let extra = auth.impersonate_user_extra.get_or_insert_default();
@@ -329,6 +343,26 @@ fn pair(text: &str) -> Result<(String, String), String> {
     let pair = text.split_once('=').filter(|(key, _)| !key.is_empty());
     let (key, value) = pair.ok_or("it must be KEY=VALUE")?;
     Ok((key.to_owned(), value.to_owned()))
+}
+
+/// Takes an empty token out of a kubeconfig, and a token beside a file: as with kubectl, the one is none, and the file counts.
+fn drop_empty_token(config: &mut Config) {
+    let auth = &mut config.auth_info;
+    let has_file = auth.token_file.as_deref().is_some_and(|path| !path.is_empty());
+    auth.token = auth.token.take().filter(|token| !has_file && !token.expose_secret().is_empty());
+}
+
+/// Takes all credentials away where the API server is asked over plain HTTP, as kubectl does: whoever is on the way would have them.
+pub(super) fn keep_from_plain_http(config: &mut Config) {
+    if config.cluster_url.scheme_str() != Some("http") {
+        return;
+    }
+    let given = std::mem::take(&mut config.auth_info);
+    let auth = &mut config.auth_info;
+    auth.impersonate = given.impersonate;
+    auth.impersonate_groups = given.impersonate_groups;
+    auth.impersonate_uid = given.impersonate_uid;
+    auth.impersonate_user_extra = given.impersonate_user_extra;
 }
 
 /// The bearer token of a user of the cluster, to be shown to Weir's services as well.
@@ -395,6 +429,83 @@ current-context: x
         let files = ["--certificate-authority=", "--client-certificate=", "--client-key="];
         assert_eq!(config(&files), config(&[]));
         assert_eq!(config(&["--token=other"]).0.as_deref(), Some("other"));
+    }
+
+    #[test]
+    fn a_certificate_is_checked_by_whoever_names_its_authority() {
+        let file =
+            "clusters: [{name: c, cluster: {server: 'https://127.0.0.1:9', insecure-skip-tls-verify: true}}]
+users: [{name: u, user: {token: t}}]
+contexts: [{name: x, context: {cluster: c, user: u}}]
+current-context: x
+";
+        let file = Kubeconfig::from_yaml(file).unwrap();
+        let authority = tempfile::NamedTempFile::new().unwrap();
+        let authority = format!("--certificate-authority={}", authority.path().display());
+        let is_unchecked = |flags: &[&str]| {
+            let words = ["weir"].iter().chain(flags);
+            let access = <Flags as clap::Parser>::parse_from(words).access;
+            access.config(Some(&file)).map(|config| config.accept_invalid_certs)
+        };
+        assert!(is_unchecked(&[]).unwrap());
+        assert!(!is_unchecked(&[&authority]).unwrap());
+        let refused = is_unchecked(&[&authority, "--insecure-skip-tls-verify"]).unwrap_err().to_string();
+        assert!(refused.ends_with("exclude each other"), "{refused}");
+    }
+
+    fn config_of(user: &str, flags: &[&str]) -> Config {
+        let file = format!(
+            "clusters: [{{name: c, cluster: {{server: 'https://127.0.0.1:9', tls-server-name: s}}}}]
+users: [{{name: u, user: {user}}}]
+contexts: [{{name: x, context: {{cluster: c, user: u}}}}]
+current-context: x
+"
+        );
+        let access = <Flags as clap::Parser>::parse_from(["weir"].iter().chain(flags)).access;
+        access.config(Some(&Kubeconfig::from_yaml(&file).unwrap())).unwrap()
+    }
+
+    /// As client-go merges its flags over a kubeconfig, but for `--token`, which counts whatever else is there.
+    #[rstest::rstest]
+    #[case("{token: a}", &[], Some("a"))]
+    #[case("{token: ''}", &[], None)]
+    #[case("{token: a, tokenFile: /nonexistent}", &[], None)]
+    #[case("{token: a, tokenFile: /nonexistent}", &["--token=b"], Some("b"))]
+    #[case("{username: me, password: p}", &["--token=b"], Some("b"))]
+    fn one_token_is_sent(#[case] user: &str, #[case] flags: &[&str], #[case] expected: Option<&str>) {
+        let auth = config_of(user, flags).auth_info;
+        assert_eq!(auth.token.as_ref().map(|token| token.expose_secret()), expected);
+        assert!(auth.username.is_none() && auth.password.is_none());
+    }
+
+    #[test]
+    fn flags_replace_what_the_kubeconfig_says_of_the_same_thing() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let certificate = format!("--client-certificate={}", file.path().display());
+        let user = "{exec: {command: nope, apiVersion: client.authentication.k8s.io/v1}, as: jane, as-user-extra: {k: [v]}}";
+        let config = config_of(user, &[&certificate, "--as-user-extra=l=w", "--server=https://127.0.0.1:8"]);
+        assert!(config.auth_info.exec.is_none());
+        let extra = config.auth_info.impersonate_user_extra.unwrap();
+        assert_eq!(extra.into_iter().collect::<Vec<_>>(), [("l".to_owned(), vec!["w".to_owned()])]);
+        assert_eq!(config.tls_server_name, None);
+        let server = ["--server=https://127.0.0.1:8", "--tls-server-name=n"];
+        assert_eq!(config_of("{}", &server).tls_server_name.as_deref(), Some("n"));
+        assert_eq!(config_of("{}", &[]).tls_server_name.as_deref(), Some("s"));
+    }
+
+    #[test]
+    fn credentials_are_not_sent_over_plain_http() {
+        for (server, is_kept) in [("http://127.0.0.1:9", false), ("https://127.0.0.1:9", true)] {
+            let server = format!("--server={server}");
+            let mut config = config_of("{token: a, as: jane}", &[&server]);
+            keep_from_plain_http(&mut config);
+            let auth = config.auth_info;
+            assert_eq!(
+                (auth.token.is_some(), auth.impersonate.as_deref()),
+                (is_kept, Some("jane")),
+                "{server}"
+            );
+        }
     }
 
     #[test]

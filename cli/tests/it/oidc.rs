@@ -37,12 +37,13 @@ async fn issuer(identity: &Identity, seen: &Seen) -> Server {
     Server::start(app, Some(identity)).await.unwrap()
 }
 
-async fn api_server(seen: &Seen) -> Server {
+async fn api_server(identity: &Identity, seen: &Seen) -> Server {
     let look = async |State(seen): State<Seen>, headers: HeaderMap| {
         seen.lock().push(headers["authorization"].to_str().unwrap().to_owned());
         Json(json!({ "apiVersion": "v1", "kind": "List", "metadata": {}, "items": [] }))
     };
-    Server::start(Router::new().fallback(look).with_state(Arc::clone(seen)), None).await.unwrap()
+    let app = Router::new().fallback(look).with_state(Arc::clone(seen));
+    Server::start(app, Some(identity)).await.unwrap()
 }
 
 /// A client without a secret, as of a program that people have, has none in its kubeconfig; and the first token need not be there.
@@ -50,7 +51,7 @@ async fn api_server(seen: &Seen) -> Server {
 async fn an_expired_token_is_refreshed() {
     let identity = Identity::for_names(&["localhost"]).unwrap();
     let seen = Seen::default();
-    let (issuer, server) = (issuer(&identity, &seen).await, api_server(&seen).await);
+    let (issuer, server) = (issuer(&identity, &seen).await, api_server(&identity, &seen).await);
     let folder = Folder::new("oidc").unwrap();
     let authorities = folder.write("authorities.pem", &identity.ca_pem).unwrap();
     for (old, secret) in [(Some(token(0)), Some("s")), (None, None)] {
@@ -66,7 +67,10 @@ async fn an_expired_token_is_refreshed() {
         let kubeconfig = json!({
             "apiVersion": "v1", "kind": "Config", "current-context": "c",
             "contexts": [{ "name": "c", "context": { "cluster": "c", "user": "u" } }],
-            "clusters": [{ "name": "c", "cluster": { "server": format!("http://{}", server.address()) } }],
+            "clusters": [{ "name": "c", "cluster": {
+                "server": format!("https://localhost:{}", server.address().port()),
+                "certificate-authority": authorities,
+            } }],
             "users": [{ "name": "u", "user": { "auth-provider": { "name": "oidc", "config": config } } }],
         });
         let path = folder.write("kubeconfig", kubeconfig.to_string()).unwrap();
