@@ -9,6 +9,7 @@ mod same;
 mod sink;
 mod stack;
 mod unpacked;
+mod words;
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Read};
@@ -23,6 +24,7 @@ use self::stack::StackSink;
 pub use self::stack::{FileStack, Span};
 pub use self::unpacked::Unpacked;
 use self::unpacked::UnpackedSink;
+use self::words::Words;
 use crate::limits::Limits;
 use crate::path::{RelPath, RelPathError};
 use crate::room::is_of_disk;
@@ -59,7 +61,7 @@ pub enum UntarError {
         reason: &'static str,
     },
     /// The stream is cut off, continued or damaged.
-    #[error("tar error: {source}")]
+    #[error("tar error: {}", Words(source))]
     Corrupt {
         /// The reader's error.
         #[source]
