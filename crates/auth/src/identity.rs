@@ -91,6 +91,10 @@ impl Identities {
             Err(kube::Error::Api(status)) if status.code == 404 && named.is_none() => {
                 Err(LoginError::Lockdown { place })
             }
+            // As Flux's caches say it, which its users know; the API server has the plural.
+            Err(kube::Error::Api(status)) if status.code == 404 => {
+                Err(LoginError::Account { place, reason: format!("ServiceAccount \"{name}\" not found") })
+            }
             Err(kube::Error::Api(status)) => Err(LoginError::Account { place, reason: status.message }),
             Err(error) => Err(LoginError::Account { place, reason: error.to_string() }),
         }

@@ -40,7 +40,7 @@ impl Default for Limits {
 pub struct CommitInfo {
     /// Its id.
     pub id: ObjectId,
-    /// The first line of its message.
+    /// The first line of its message that says something; blanks in front of it belong to it.
     pub summary: String,
     /// Its whole message.
     pub message: String,
@@ -61,7 +61,7 @@ impl CommitInfo {
         let author = commit.author().map(|author| format!("{} <{}>", author.name, author.email));
         Ok(Self {
             id,
-            summary: message.trim_start().lines().next().unwrap_or_default().to_owned(),
+            summary: summary(&message).to_owned(),
             message,
             author: author.unwrap_or_default(),
             time: commit.time().map_or(0, |time| time.seconds),
@@ -77,6 +77,10 @@ impl CommitInfo {
             None => self.summary.clone(),
         }
     }
+}
+
+fn summary(message: &str) -> &str {
+    message.lines().find(|line| !line.trim().is_empty()).unwrap_or_default()
 }
 
 /// The kind of a tree's entry.
@@ -388,5 +392,19 @@ impl Reader {
             }
         }
         Ok(Some(at))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    /// Blanks in front are shown, as in Flux.
+    #[rstest::rstest]
+    #[case("one\n\ntwo\n", "one")]
+    #[case("  one\n", "  one")]
+    #[case(" \n\none", "one")]
+    #[case("one\r\ntwo", "one")]
+    #[case("", "")]
+    fn summary(#[case] message: &str, #[case] expected: &str) {
+        assert_eq!(super::summary(message), expected);
     }
 }

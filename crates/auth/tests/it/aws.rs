@@ -137,7 +137,7 @@ async fn refusals() {
         (
             "missing",
             REGISTRY,
-            "failed to get service account 'default/missing': serviceaccounts \"missing\" not found",
+            "failed to get service account 'default/missing': ServiceAccount \"missing\" not found",
         ),
         ("denied", "ghcr.io", "invalid AWS registry: 'ghcr.io'. must match "),
         ("denied", "1.dkr.ecr.eu-west-1.amazonaws.com.evil.example", "invalid AWS registry: "),
