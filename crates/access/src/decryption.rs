@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[rstest]
-    #[case("a.agekey", "failed to parse age identity at line 1")]
+    #[case("a.agekey", "failed to parse and add to age identities: unknown identity type (line 1)")]
     #[case(
         "sops.aws-kms",
         "failed to unmarshal AWS credentials file: it is no YAML with texts for its fields"

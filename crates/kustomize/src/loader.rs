@@ -74,7 +74,8 @@ impl Loader {
         if reference.starts_with('/') {
             return Err(Error::AbsoluteRoot(reference.to_owned()));
         }
-        let path = self.root.join(reference)?;
+        let unreachable = |cause| Error::Directory(NotADirectory::Unreachable(cause));
+        let path = self.root.join(reference).map_err(unreachable)?;
         if reference.split('/').any(|segment| segment != ".." && segment.contains("..")) {
             return Err(Error::AmbiguousPath { path: reference.to_owned(), resolved: path });
         }

@@ -20,6 +20,8 @@ const MAX_PLAINTEXT: u64 = 1 << 10;
 
 /// The beginning of an identity of age. The library takes it in lower case too, age does not.
 const X25519: &str = "AGE-SECRET-KEY-1";
+/// The beginning of identities of every kind that is a secret key.
+const SECRET: &str = "AGE-SECRET-KEY-";
 const PLUGIN: &str = "AGE-PLUGIN-";
 const SSH: &str = "-----BEGIN ";
 
@@ -27,8 +29,10 @@ const SSH: &str = "-----BEGIN ";
 #[derive(Debug, thiserror::Error)]
 pub enum IdentityError {
     /// A line that is no identity.
-    #[error("failed to parse age identity at line {line}")]
+    #[error("failed to parse and add to age identities: {reason} (line {line})")]
     Line {
+        /// What is wrong with it; it is not shown, because it may be most of a key.
+        reason: &'static str,
         /// Line, counted from 1.
         line: usize,
     },
@@ -80,7 +84,9 @@ impl Identities {
             if line.starts_with(PLUGIN) {
                 return Err(IdentityError::Unsupported { line: number, kind: "plugins" });
             }
-            self.push(identity(line).ok_or(IdentityError::Line { line: number })?)?;
+            let reason =
+                if line.starts_with(SECRET) { "malformed secret key" } else { "unknown identity type" };
+            self.push(identity(line).ok_or(IdentityError::Line { reason, line: number })?)?;
         }
         Ok(())
     }
@@ -110,6 +116,14 @@ impl Identities {
         self.0.is_empty()
     }
 
+    /// The words of age for a message that is for none of the identities.
+    fn unmatched(&self) -> &'static str {
+        match self.0.len() {
+            1 => "identity did not match any of the recipients: incorrect identity for recipient block",
+            _ => "no identity matched any of the recipients",
+        }
+    }
+
     /// Decrypts an armored message with the first identity that it is for.
     pub(crate) fn decrypt(&self, message: &str) -> Result<Zeroizing<Vec<u8>>, IdentityError> {
         if self.0.is_empty() {
@@ -120,7 +134,7 @@ impl Identities {
         }
         let failed = |error: age::DecryptError| {
             IdentityError::Message(match error {
-                age::DecryptError::NoMatchingKeys => "no identity matched any of the recipients".to_owned(),
+                age::DecryptError::NoMatchingKeys => self.unmatched().to_owned(),
                 other => other.to_string(),
             })
         };

@@ -18,6 +18,10 @@ fn build_error(files: &[(&str, &str)], directory: &str, restriction: LoadRestric
 #[case("../c.yaml", "security; file '/c.yaml' is not in or below '/app'")]
 #[case("/c.yaml", "security; file '/c.yaml' is not in or below '/app'")]
 #[case("../../c.yaml", "path '../../c.yaml' is not in or below '/'")]
+#[case(
+    "../../c.yaml",
+    "must build at directory: not a valid directory: fs-security-constraint abs ../../c.yaml"
+)]
 #[case("missing.yaml", "lstat /app/missing.yaml: no such file or directory")]
 #[case(
     "none/at/all.yaml",
