@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 use weir_kstatus::Status;
@@ -87,6 +88,8 @@ pub(crate) struct Applier<'a> {
     pub(crate) managers: Managers,
     /// Kinds that the manifests define themselves.
     defined: HashSet<(String, String)>,
+    /// Those of them whose definition this apply has changed: their objects may have other defaults.
+    redefined: Mutex<HashSet<(String, String)>>,
     cancel: &'a CancellationToken,
     /// True once something was changed: from then on the apply is not called off, or an object that is being replaced would stay
     /// away, and nobody would be told of the changes.
@@ -160,7 +163,9 @@ impl<'a> Applier<'a> {
         let defined = manifests.iter().filter_map(defined_kind).collect();
         let deadline = Instant::now() + settings.time;
         let has_written = AtomicBool::default();
-        (Self { session, settings, managers, defined, cancel, has_written, deadline }, manifests)
+        let redefined = Mutex::default();
+        let applier = Self { session, settings, managers, defined, redefined, cancel, has_written, deadline };
+        (applier, manifests)
     }
 
     async fn stage(
@@ -184,8 +189,11 @@ impl<'a> Applier<'a> {
                 return Err(self.timed_out());
             }
             let (id, version) = (object.manifest.id().clone(), object.manifest.version().to_owned());
-            let rivals = object.rivals();
+            let (rivals, defined) = (object.rivals(), defined_kind(&object.manifest));
             let (action, applied) = self.settle(object).await?;
+            if applied.is_some() {
+                self.redefined.lock().extend(defined);
+            }
             if stage.is_awaited() && applied.is_some_and(|mut applied| !self.is_current(&id, &mut applied)) {
                 waited_for.push(id.clone());
             }
@@ -383,6 +391,11 @@ impl<'a> Applier<'a> {
 
     fn is_called_off(&self) -> bool {
         !self.has_written.load(Ordering::Relaxed) && self.cancel.is_cancelled()
+    }
+
+    /// Returns true when the definition of the object's kind was written just now.
+    pub(crate) fn has_redefined(&self, id: &ObjectId) -> bool {
+        self.redefined.lock().contains(&(id.group.clone(), id.kind.clone()))
     }
 
     /// Returns true when a CRD among the manifests defines the object's kind.

@@ -88,6 +88,8 @@ struct Seen {
     precise: Precise,
     fingerprint: u64,
     may_prune: bool,
+    /// True when it carries the mark by which it may be replaced.
+    may_replace: bool,
     /// True while it is being deleted.
     is_going: bool,
     /// True when what was written last is put back by the next regular run, and not at once.
@@ -267,7 +269,7 @@ impl Ledger {
         let before = record.seen.take();
         let has_drifted = record.settled.is_some_and(|settled| settled.is_changed_to(&seen))
             && before.as_ref().is_none_or(|before| before.fingerprint != seen.fingerprint)
-            && !is_newly_protected(before.as_ref(), &owner, &object.meta);
+            && !before.as_ref().is_some_and(|before| is_newly_marked(before, &seen, &owner, &object.meta));
         let known = before.map(|before| before.assessment);
         let has_status = is_waiting
             && known.as_ref().is_none_or(|known| {
@@ -360,6 +362,7 @@ impl Ledger {
             precise: Precise::of(&object.meta)?,
             fingerprint: self.managers.fingerprint(&owner.group, object),
             may_prune: may_prune(owner, &object.meta),
+            may_replace: Mark::Force.on_live(&owner.group, &object.meta),
             is_going,
             is_left: is_left_for_now(&object.managers) || !owner.owns(&object.meta),
             assessment,
@@ -430,10 +433,11 @@ impl Record {
     }
 }
 
-/// Returns true when this write says that the object is not to be pruned: undone at once, it would protect nothing. The next regular run
-/// undoes it, as in Flux.
-fn is_newly_protected(before: Option<&Seen>, owner: &Owner, meta: &ObjectMeta) -> bool {
-    before.is_some_and(|before| before.may_prune) && Mark::PruneDisabled.on_live(&owner.group, meta)
+/// Returns true when this write says that the object is not to be pruned, or may be replaced: undone at once, the mark would be of no
+/// use. The next regular run undoes it, as in Flux.
+fn is_newly_marked(before: &Seen, seen: &Seen, owner: &Owner, meta: &ObjectMeta) -> bool {
+    let is_protected = before.may_prune && Mark::PruneDisabled.on_live(&owner.group, meta);
+    is_protected || (seen.may_replace && !before.may_replace)
 }
 
 /// Returns true for a Job that the cluster deletes once it has finished (KS-HC-9): made anew at once, its work would be done again and

@@ -32,6 +32,10 @@ pub(crate) fn normalize(manifest: &mut Manifest) {
     let value = manifest.value_mut();
     if let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.shift_remove("creationTimestamp");
+        // The API server refuses an empty list too.
+        if metadata.get("managedFields").is_some_and(is_empty_list) {
+            metadata.shift_remove("managedFields");
+        }
     }
     if !is_definition && let Some(object) = value.as_object_mut() {
         object.shift_remove("status");
@@ -56,6 +60,10 @@ pub(crate) fn normalize(manifest: &mut Manifest) {
         }
         _ => default_container_protocols(value, &group, &kind),
     }
+}
+
+fn is_empty_list(value: &Value) -> bool {
+    value.is_null() || value.as_array().is_some_and(Vec::is_empty)
 }
 
 /// Merges `stringData` into `data`: applying it would leave keys behind that are taken out of it later. Null is the empty text, to
@@ -221,6 +229,18 @@ mod tests {
         json!({"spec": {"containers": [{"image": "x", "resources": {}}, "odd"], "initContainers": [{"resources": {"limits": {"cpu": "1"}}}]}}))]
     fn normalization(#[case] kind: (&str, &str), #[case] rest: Value, #[case] expected: Value) {
         assert_eq!(normalized(kind, &rest), expected);
+    }
+
+    /// `kubectl neat` and others leave such a list behind.
+    #[rstest]
+    #[case(json!([]), None)]
+    #[case(json!(null), None)]
+    #[case(json!([{"manager": "a"}]), Some(json!([{"manager": "a"}])))]
+    fn empty_managed_fields_are_none(#[case] given: Value, #[case] expected: Option<Value>) {
+        let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x", "managedFields": given}});
+        let mut manifest = Manifest::try_from(object).unwrap();
+        normalize(&mut manifest);
+        assert_eq!(manifest.value().pointer("/metadata/managedFields").cloned(), expected);
     }
 
     #[test]

@@ -107,22 +107,25 @@ fn writes_of_some_are_left_to_the_next_run(#[case] left: &str) {
     assert_eq!(*notices.lock(), [("app".to_owned(), Notice::Drift)]);
 }
 
-/// People protect an object with `kubectl annotate` before it leaves the source.
-#[test]
-fn protection_from_pruning_is_left_to_the_next_run() {
+/// People protect an object with `kubectl annotate` before it leaves the source, and say that it may be replaced before its immutable
+/// field changes there.
+#[rstest]
+#[case::protected("prune", "disabled")]
+#[case::replaceable("force", "enabled")]
+fn a_mark_that_somebody_sets_is_left_to_the_next_run(#[case] key: &str, #[case] value: &str) {
     let (ledger, notices) = ledger();
     ledger.settle(&owner("app"), &id(), Some(1), &mut Sight::from(&object("5", "a", Value::Null)));
-    let protected = |version: &str, field: &str| {
+    let with_mark = |version: &str, field: &str| {
         let mut object = object(version, field, ready());
-        object.metadata.annotations =
-            Some([("kustomize.toolkit.fluxcd.io/prune".to_owned(), "disabled".to_owned())].into());
+        let annotation = (format!("kustomize.toolkit.fluxcd.io/{key}"), value.to_owned());
+        object.metadata.annotations = Some([annotation].into());
         object
     };
-    let marked = protected("6", "b");
+    let marked = with_mark("6", "b");
     ledger.saw(&id(), &mut Sight::from(&marked));
     assert!(!ledger.proves(&owner("app"), &entries()), "the next run looks at it");
     assert_eq!(*notices.lock(), []);
-    let edited = protected("7", "c");
+    let edited = with_mark("7", "c");
     ledger.saw(&id(), &mut Sight::from(&edited));
     assert_eq!(*notices.lock(), [("app".to_owned(), Notice::Drift)]);
 }

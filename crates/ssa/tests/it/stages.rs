@@ -155,3 +155,27 @@ async fn a_tenants_role_comes_before_its_binding_where_the_operator_has_named_it
     let changes = apply(&Settings { custom_stage, ..world.settings() }).await.unwrap();
     assert_eq!(lines(&changes), format!("Role/{ns}/reader created\nRoleBinding/{ns}/reader created"));
 }
+
+/// A new version of a definition may have other defaults, of which no watch of its objects tells.
+#[tokio::test(flavor = "multi_thread")]
+async fn objects_of_a_definition_that_changes_are_tried_anew() {
+    let world = World::new().await;
+    let mut crd = definition(&world, "gears");
+    let gear = json!({"apiVersion": format!("{}.example.com/v1", world.ns), "kind": "Gear",
+        "metadata": {"name": "g", "namespace": world.ns}, "spec": {"a": 1}});
+    let made = world.apply(&[crd.clone(), gear.clone()]).await.unwrap();
+    world.proved(&made).await;
+    world.requests();
+    world.apply(&[crd.clone(), gear.clone()]).await.unwrap();
+    assert_eq!(world.requests(), 0);
+    crd["metadata"]["annotations"] = json!({"example.com/version": "2"});
+    let changed = world.apply(&[crd, gear]).await.unwrap();
+    let crd_only = 1;
+    assert!(world.requests() > crd_only, "the object was tried");
+    assert_eq!(
+        changed.changed_lines(),
+        format!("CustomResourceDefinition/gears.{}.example.com configured", world.ns)
+    );
+    world.proved(&changed).await;
+    world.session.prune(&world.owner(), &changed.inventory()).await;
+}
