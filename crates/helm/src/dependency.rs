@@ -89,16 +89,16 @@ pub fn origin(dependency: &Dependency, directory: Option<&RelPath>) -> Result<Or
     if let Some(path) = repository.strip_prefix("file://") {
         return at(path);
     }
-    if repository.starts_with('@') || repository.starts_with("alias:") {
-        // Flux has made a URL of it by then, which a name in front of a colon is already.
-        let end = if repository.starts_with('@') { "/" } else { "" };
-        let repository = format!("{}{end}", repository.trim_end_matches('/'));
-        return Err(DependencyError::Alias { repository });
+    // Flux has made a URL of it by then.
+    let ended = || format!("{}/", repository.trim_end_matches('/'));
+    if repository.starts_with('@') {
+        return Err(DependencyError::Alias { repository: ended() });
     }
     let url = Url::parse(repository).map_err(|_| invalid())?;
     match url.scheme() {
         "http" | "https" | "oci" => Ok(Origin::Remote(repository.to_owned())),
-        _ => Err(invalid()),
+        _ if url.cannot_be_a_base() => Err(invalid()),
+        _ => Err(DependencyError::Repository { repository: ended() }),
     }
 }
 
@@ -139,10 +139,10 @@ mod tests {
 
     #[rstest]
     #[case("@bitnami", "aliased repository dependency is not supported: @bitnami/")]
-    #[case("alias:bitnami", "aliased repository dependency is not supported: alias:bitnami")]
-    #[case("ftp://a/b", "invalid dependency repository URL: ftp://a/b")]
+    #[case("alias:bitnami", "invalid dependency repository URL: alias:bitnami")]
+    #[case("ftp://a/b", "invalid dependency repository URL: ftp://a/b/")]
     #[case("a b", "invalid dependency repository URL: a b")]
-    #[case("ftp://user:hunter2@a/b", "invalid dependency repository URL: ftp://a/b")]
+    #[case("ftp://user:hunter2@a/b", "invalid dependency repository URL: ftp://a/b/")]
     #[case("https://user:hunter2@a:port/", "invalid dependency repository URL: https://a:port/")]
     fn refused(#[case] repository: &str, #[case] expected: &str) {
         assert_eq!(origin(&dependency(repository), None).unwrap_err().to_string(), expected);

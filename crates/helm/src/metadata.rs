@@ -21,7 +21,7 @@ const MAX_DEPENDENCIES: usize = 1000;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MetadataError {
     /// It is not YAML of the right shape.
-    #[error("cannot load '{file}': {problem}")]
+    #[error("cannot load {}: {problem}", named(file))]
     Syntax {
         /// The file.
         file: &'static str,
@@ -303,6 +303,11 @@ fn parse<T: DeserializeOwned>(file: &'static str, bytes: &[u8]) -> Result<T, Met
         error => Err(error),
     });
     parsed.map_err(|error| MetadataError::Syntax { file, problem: problem(file, bytes, &error) })
+}
+
+/// The name of a file in messages: Flux reads descriptions itself, and leaves the locks to Helm, which uses no quotes.
+fn named(file: &str) -> String {
+    if file.ends_with(".lock") { file.to_owned() } else { format!("'{file}'") }
 }
 
 /// Returns the fault in a file. The words about YAML are those of Go's parser, as everywhere; those about a field that

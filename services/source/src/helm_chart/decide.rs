@@ -65,9 +65,23 @@ fn values_files<'a>(files: impl Iterator<Item = &'a str>) -> Vec<String> {
     }
 }
 
-/// Returns true when a path is that of a chart's own values.
+/// Returns true when a path is that of a chart's own values. One that leads out of the chart is that of another file.
 pub(super) fn is_default(path: &str) -> bool {
-    matches!(RelPath::confined(path), Ok(Some(path)) if path.as_str() == VALUES_FILE)
+    !leads_out(path) && matches!(RelPath::confined(path), Ok(Some(path)) if path.as_str() == VALUES_FILE)
+}
+
+/// Returns true for a path from the root of the disk, or above the folder in which it is looked up.
+pub(super) fn leads_out(path: &str) -> bool {
+    let mut depth = 0_isize;
+    path.starts_with('/')
+        || path.split('/').any(|part| {
+            depth += match part {
+                "" | "." => 0,
+                ".." => -1,
+                _ => 1,
+            };
+            depth < 0
+        })
 }
 
 /// Returns the stored chart if it was built for this generation. Its values files are noted only if some may be missing.
@@ -130,6 +144,9 @@ mod tests {
     #[case(json!({"valuesFiles": ["values.yaml"]}), "")]
     #[case(json!({"valuesFiles": ["./values.yaml"]}), "")]
     #[case(json!({"valuesFiles": ["a.yaml"]}), "2")]
+    #[case(json!({"valuesFiles": ["app/../values.yaml"]}), "")]
+    #[case::of_the_source(json!({"valuesFiles": ["/values.yaml"]}), "2")]
+    #[case::above_the_chart(json!({"valuesFiles": ["../values.yaml"]}), "2")]
     #[case(json!({"valuesFile": "a.yaml"}), "2")]
     #[case(json!({"valuesFile": "a.yaml", "reconcileStrategy": "Revision"}), "4e5cbb7b97d0.2")]
     fn metadata(#[case] spec: Value, #[case] expected: &str) {

@@ -87,7 +87,9 @@ impl HelmChartReconciler {
             Failure::fetch("URLInvalid", format!("invalid Helm repository URL: {error}")).stalled()
         })?;
         let url = object.spec.url.strip_prefix(SCHEME).map(|rest| rest.trim_end_matches('/'));
-        let url = url.ok_or_else(|| invalid(format!("invalid OCI registry URL: {shown}")))?;
+        let url = url
+            .filter(|url| !url.is_empty())
+            .ok_or_else(|| invalid(format!("invalid OCI registry URL: {shown}")))?;
         let place = format!("{url}/{chart}");
         let repository = Repository::parse(&place).map_err(|error| {
             let failed = "failed to download chart for remote reference: failed to get";

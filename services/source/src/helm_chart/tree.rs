@@ -124,7 +124,8 @@ impl Tree {
         let shown = || place.map_or_else(|| ".".to_owned(), ToString::to_string);
         match archive::find(files, place).map_err(|error| refuse(&error))? {
             Some(TreeKind::Directory) => {
-                let path = format!("{}/{CHART_FILE}", shown());
+                let path =
+                    place.map_or_else(|| CHART_FILE.to_owned(), |place| format!("{place}/{CHART_FILE}"));
                 let missing = || refuse(&ChartError::NoChartFile { path: path.clone() });
                 let file = file_at(&path).ok_or_else(missing)?;
                 let description = chart::read(files, &file, limits.file).map_err(|error| refuse(&error))?;

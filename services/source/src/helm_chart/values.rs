@@ -8,7 +8,7 @@ use weir_helm::chart::{self, VALUES_FILE};
 use weir_helm::values::{self, Values, ValuesError};
 
 use super::build::Step;
-use super::decide::{Order, is_default};
+use super::decide::{Order, is_default, leads_out};
 use crate::source::Failure;
 
 /// The files among which values files are looked for.
@@ -50,20 +50,6 @@ pub(super) fn replace(chart: &mut Chart, merged: &Values) -> Result<bool, Failur
 /// A path below a chart or source; `None` when it is the root or no path.
 pub(super) fn file_at(path: &str) -> Option<RelPath> {
     RelPath::confined(path).ok().flatten()
-}
-
-/// Returns true for a path from the root of the disk, or above the folder in which it is looked up.
-fn leads_out(path: &str) -> bool {
-    let mut depth = 0_isize;
-    path.starts_with('/')
-        || path.split('/').any(|part| {
-            depth += match part {
-                "" | "." => 0,
-                ".." => -1,
-                _ => 1,
-            };
-            depth < 0
-        })
 }
 
 impl Files<'_> {

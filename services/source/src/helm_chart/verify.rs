@@ -12,6 +12,10 @@ use crate::source::{Attempt, Failure};
 use crate::verification::reason::VERIFICATION_ERROR;
 use crate::verification::{Subject, Unverified};
 
+const NOTATION: &str = "notation";
+/// Start of a message of the verifier, up to the provider's name.
+const FAILED: &str = "failed to verify the signature using provider '";
+
 impl HelmChartReconciler {
     /// Checks the manifest of a version. The chart that is made of it has `version`.
     pub(super) async fn verify(
@@ -23,15 +27,20 @@ impl HelmChartReconciler {
         digest: &Digest,
     ) -> Result<(), Failure> {
         let Some(spec) = attempt.object.spec.verify.clone() else { return Ok(()) };
+        if spec.provider == NOTATION && spec.secret_ref.is_none() {
+            let name = &attempt.key().name;
+            let message = format!("{FAILED}{NOTATION}': verification secret cannot be empty: '{name}'");
+            return Err(Failure::verification(VERIFICATION_ERROR, message));
+        }
         let what = format!("version {version}");
         self.verifier.recheck(attempt.key());
         let verified = self.verifier.verify(attempt, &spec, registry, Subject { what: &what, digest }).await;
+        let unsigned =
+            |cause: &str| Step::Verification.failed(format!("failed to verify {}: {cause}", reference.url()));
         verified.map_err(|error| match error {
             Unverified::Trust(message) => Failure::verification(VERIFICATION_ERROR, message),
-            Unverified::Signature(message) => {
-                let cause = cause(&message);
-                Step::Verification.failed(format!("failed to verify {}: {cause}", reference.url()))
-            }
+            Unverified::Signature(message) => unsigned(cause(&message)),
+            Unverified::Unsigned(_) => unsigned("no signatures found"),
         })
     }
 
@@ -52,7 +61,7 @@ impl HelmChartReconciler {
 
 /// Returns the cause in a message of the verifier, which names its provider first. Charts are told by their address instead.
 fn cause(message: &str) -> &str {
-    let named = message.strip_prefix("failed to verify the signature using provider '");
+    let named = message.strip_prefix(FAILED);
     named.and_then(|rest| rest.split_once("': ")).map_or(message, |(_, cause)| cause)
 }
 

@@ -24,8 +24,10 @@ impl OciReconciler {
         let what = format!("revision {}", target.revision());
         let subject = Subject { what: &what, digest: &target.digest };
         let verified = self.verifier.verify(attempt, &spec, registry, subject).await;
-        verified.map_err(|(Unverified::Trust(message) | Unverified::Signature(message))| {
-            Failure::verification(VERIFICATION_ERROR, message)
+        verified.map_err(|error| match error {
+            Unverified::Trust(message) | Unverified::Signature(message) | Unverified::Unsigned(message) => {
+                Failure::verification(VERIFICATION_ERROR, message)
+            }
         })
     }
 }

@@ -41,6 +41,8 @@ pub(crate) enum Unverified {
     Trust(String),
     /// No signature is good, or the registry does not give them.
     Signature(String),
+    /// There is no signature that a key could fit.
+    Unsigned(String),
 }
 
 /// Checks the artifacts of one kind, each once as long as nothing changes that its verdict depends on.
@@ -161,6 +163,7 @@ impl OciVerifier {
         verified.map_err(|error| match error {
             Unverified::Trust(error) => Unverified::Trust(trust.failed(error)),
             Unverified::Signature(error) => Unverified::Signature(trust.failed(error)),
+            Unverified::Unsigned(error) => Unverified::Unsigned(trust.failed(error)),
         })
     }
 }

@@ -116,7 +116,11 @@ async fn a_tag_that_moves_to_an_unsigned_chart_changes_nothing() {
     let before = world.ready(CHART, "app").await;
     pushed(&registry, "app", "second").await;
     touch_requested_at(&world.api(CHART).await, "app").await.unwrap();
-    assert_eq!(world.failure(CHART, "app").await.0, "VerificationError");
+    let address = registry.address();
+    let unsigned = format!(
+        "chart verification error: failed to verify oci://{address}/charts/app:1.0.0: no signatures found"
+    );
+    assert_eq!(world.failure(CHART, "app").await, ("VerificationError".to_owned(), unsigned));
     let after = world.api(CHART).await.get("app").await.unwrap().data["status"].clone();
     assert_eq!(after["artifact"], before["artifact"]);
 }

@@ -29,12 +29,12 @@ pub(super) async fn verify(verifier: &OciVerifier, case: Case<'_>) -> Result<Ver
         Search::NoneGood { causes } => {
             tracing::info!(artifact = reference, ?causes, "no signature is good");
             let nothing = format!("no matching signatures were found for '{reference}'");
-            let error = match (trust.is_keyless(), causes.is_empty()) {
-                (false, _) => nothing,
-                (true, true) => CosignError::NoSignatures.to_string(),
-                (true, false) => CosignError::NoMatch { causes }.to_string(),
-            };
-            Err(Unverified::Signature(error))
+            Err(match (trust.is_keyless(), causes.is_empty()) {
+                (false, false) => Unverified::Signature(nothing),
+                (false, true) => Unverified::Unsigned(nothing),
+                (true, true) => Unverified::Signature(CosignError::NoSignatures.to_string()),
+                (true, false) => Unverified::Signature(CosignError::NoMatch { causes }.to_string()),
+            })
         }
     }
 }
