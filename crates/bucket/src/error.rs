@@ -19,6 +19,9 @@ pub enum Error {
     /// An endpoint with a scheme or a path; the text is that of MinIO's client.
     #[error("Endpoint url cannot have fully qualified paths.")]
     EndpointPath,
+    /// An endpoint whose host is none; the text is the whole message.
+    #[error("{0}")]
+    NoHost(String),
     /// An endpoint that is no address.
     #[error("invalid endpoint '{endpoint}': {reason}")]
     Endpoint {

@@ -2,6 +2,7 @@
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use url::Url;
+use weir_http::{Unanswered, go_url};
 
 use crate::error::Error;
 
@@ -16,6 +17,13 @@ const ALIYUN: &str = ".aliyuncs.com";
 const AMAZON_STARTS: [&str; 5] = ["s3-fips.dualstack.", "s3-fips.", "s3.dualstack.", "s3.", "s3-"];
 /// Lengths of bucket names, in bytes.
 const NAME_LENGTHS: std::ops::RangeInclusive<usize> = 3..=63;
+/// Bytes of a host's name.
+const MAX_HOST: usize = 255;
+/// Characters that MinIO's client takes in no host.
+const OUTSIDE_OF_HOSTS: &[char] = &[
+    '`', '~', '!', '@', '#', '$', '%', '^', '&', '*', '(', ')', '+', '=', '{', '}', '[', ']', '|', '\\', '"',
+    '\'', ';', ':', '>', '<', '?', '/',
+];
 
 pub(super) struct Endpoint {
     /// Scheme, host and port.
@@ -34,15 +42,23 @@ impl Endpoint {
         };
         let scheme = if insecure { "http" } else { "https" };
         let endpoint = endpoint.strip_suffix('/').unwrap_or(endpoint);
+        let is_host = !endpoint.contains(['/', '@', '?', '#']);
+        let text = format!("{scheme}://{endpoint}");
+        if is_host {
+            check_host(endpoint, &text)?;
+        }
         if endpoint.contains('/') && !endpoint.contains('@') {
             return Err(Error::EndpointPath);
         }
-        let base =
-            Url::parse(&format!("{scheme}://{endpoint}")).map_err(|error| refuse(error.to_string()))?;
-        let is_host = base.path() == "/" && base.query().is_none() && base.fragment().is_none();
-        if !is_host || endpoint.contains(['/', '@', '\\']) {
-            return Err(refuse("it must be 'host' or 'host:port'".to_owned()));
-        }
+        let base = match Url::parse(&text) {
+            Ok(base) if is_host && base.path() == "/" => base,
+            Err(url::ParseError::InvalidPort) if is_host => {
+                check_name(bucket)?;
+                return Err(no_port(endpoint, &text, bucket));
+            }
+            Err(error) if is_host => return Err(refuse(error.to_string())),
+            _ => return Err(refuse("it must be 'host' or 'host:port'".to_owned())),
+        };
         check_name(bucket)?;
         let host = base.host_str().unwrap_or_default();
         // A certificate for *.host does not cover a name with a dot in it.
@@ -113,6 +129,33 @@ fn region_of(host: &str) -> Option<&str> {
         && region.matches('-').count() >= 2
         && region.ends_with(|last: char| last.is_ascii_digit());
     is_region.then_some(region)
+}
+
+/// Refuses what is no host, in the words of Go and of MinIO's client.
+fn check_host(endpoint: &str, text: &str) -> Result<(), Error> {
+    go_url::check(text).map_err(Error::NoHost)?;
+    let unported = endpoint.rsplit_once(':').map_or(endpoint, |(host, _)| host);
+    let is_domain = !endpoint.contains(['[', ']'])
+        && (1..=MAX_HOST).contains(&unported.len())
+        && !unported.starts_with(['-', '_', '.'])
+        && !unported.ends_with(['-', '_'])
+        && !unported.contains(OUTSIDE_OF_HOSTS);
+    if is_domain || endpoint.starts_with('[') {
+        return Ok(());
+    }
+    let words = format!("Endpoint: {endpoint} does not follow ip address or domain name standards.");
+    Err(Error::NoHost(words))
+}
+
+/// The error of a port that no server has, which Flux's client finds when it wants to connect.
+fn no_port(endpoint: &str, text: &str, bucket: &str) -> Error {
+    let port = endpoint.rsplit_once(':').map_or("", |(_, port)| port);
+    let cause = Unanswered {
+        method: "Get",
+        url: format!("{text}/{bucket}/?location="),
+        reason: format!("dial tcp: address {port}: invalid port"),
+    };
+    Error::Transport { cause, is_transient: false }
 }
 
 /// The rules of MinIO's client, in its words. They also keep a name from being a path.
@@ -216,12 +259,31 @@ mod tests {
     #[case("user:hunter2@host")]
     #[case("https://user:hunter2@host")]
     #[case("host?sig=hunter2")]
-    #[case("")]
     fn refused_endpoints(#[case] endpoint: &str) {
         let error = Endpoint::new(endpoint, true, "apps").err().unwrap().to_string();
         assert!(error.starts_with("invalid endpoint '") && !error.contains("hunter2"), "{error}");
         // The endpoint is told first, as the name may be right once it is looked for in the right place.
         let both = Endpoint::new(endpoint, true, "xb").err().unwrap().to_string();
         assert_eq!(both, error);
+    }
+
+    /// In the words of Go, and of MinIO's client.
+    #[rstest]
+    #[case("", "Endpoint:  does not follow ip address or domain name standards.")]
+    #[case("-a:9000", "Endpoint: -a:9000 does not follow ip address or domain name standards.")]
+    #[case("a*b", "Endpoint: a*b does not follow ip address or domain name standards.")]
+    #[case("a b", "parse \"http://a b\": invalid character \" \" in host name")]
+    #[case("a:b", "parse \"http://a:b\": invalid port \":b\" after host")]
+    #[case("a:99999", "Get \"http://a:99999/apps/?location=\": dial tcp: address 99999: invalid port")]
+    fn endpoints_that_are_no_host(#[case] endpoint: &str, #[case] expected: &str) {
+        assert_eq!(Endpoint::new(endpoint, true, "apps").err().unwrap().to_string(), expected);
+    }
+
+    #[rstest]
+    #[case("[::1]:9000")]
+    #[case("minio_1.svc")]
+    #[case("xn--mnchen-3ya.de")]
+    fn hosts(#[case] endpoint: &str) {
+        assert!(Endpoint::new(endpoint, true, "apps").is_ok());
     }
 }

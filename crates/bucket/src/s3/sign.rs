@@ -8,12 +8,13 @@ use aws_sigv4::http_request::{
     UriPathNormalizationMode, sign as sign_v4,
 };
 use aws_sigv4::sign::v4;
-use reqwest::Request;
-use reqwest::header::{HeaderName, HeaderValue};
+use reqwest::header::{AUTHORIZATION, HeaderName, HeaderValue};
+use reqwest::{Method, Request};
 use secrecy::ExposeSecret;
+use weir_http::Unanswered;
 
 use super::AccessKeys;
-use crate::error::Error;
+use crate::error::{Error, shown};
 
 /// Signs a request without body.
 pub(super) fn sign(
@@ -54,11 +55,23 @@ pub(super) fn sign(
     let (instructions, _) = signed.map_err(|error| failed(&error))?.into_parts();
     for (name, value) in instructions.headers() {
         let name = HeaderName::from_bytes(name.as_bytes()).map_err(|error| failed(&error))?;
-        let mut value = HeaderValue::from_str(value).map_err(|error| failed(&error))?;
+        // A line end in a Secret is a common mistake.
+        let mut value = HeaderValue::from_str(value).map_err(|_| unsendable(request, &name))?;
         value.set_sensitive(true);
         request.headers_mut().insert(name, value);
     }
     Ok(())
+}
+
+/// The error of keys that cannot be part of a header, in Go's words.
+fn unsendable(request: &Request, header: &HeaderName) -> Error {
+    let name = if *header == AUTHORIZATION { "Authorization" } else { header.as_str() };
+    let cause = Unanswered {
+        method: if *request.method() == Method::HEAD { "Head" } else { "Get" },
+        url: shown(request.url()),
+        reason: format!("net/http: invalid header field value for \"{name}\""),
+    };
+    Error::Transport { cause, is_transient: false }
 }
 
 #[cfg(test)]
@@ -85,5 +98,15 @@ mod tests {
         let authorization = request.headers()["authorization"].to_str().unwrap();
         let signature = "f0e8bdb87c964420e857bd35b5d6ed310bd44f0170aba48dd91039c6036bdb41";
         assert!(authorization.ends_with(&format!("Signature={signature}")), "{authorization}");
+    }
+
+    #[test]
+    fn a_key_with_a_line_end_is_told_in_gos_words() {
+        let url = Url::parse("http://127.0.0.1:9000/apps/?location=").unwrap();
+        let mut request = Request::new(Method::GET, url);
+        let keys = AccessKeys { id: "AKID\n".to_owned(), secret: "hunter2\n".into(), session_token: None };
+        let error = sign(&mut request, &keys, "us-east-1", SystemTime::UNIX_EPOCH).unwrap_err();
+        let expected = "Get \"http://127.0.0.1:9000/apps/?location=\": net/http: invalid header field value for \"Authorization\"";
+        assert_eq!(error.to_string(), expected);
     }
 }

@@ -70,7 +70,7 @@ fn secret_failure(what: &str, error: &ReadError) -> Failure {
 /// client.
 fn confirm_failure(name: &str, error: &Error) -> Failure {
     match error {
-        Error::EndpointPath | Error::Endpoint { .. } | Error::ForeignHost { .. } => {
+        Error::EndpointPath | Error::NoHost(_) | Error::Endpoint { .. } | Error::ForeignHost { .. } => {
             decide::unauthenticated(error.to_string())
         }
         Error::Client(error) => decide::unauthenticated(format!("failed to get TLS config: {error}")),

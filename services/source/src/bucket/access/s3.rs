@@ -91,8 +91,28 @@ impl Login<'_> {
             Ok(Err(Error::Client(error))) => {
                 Err(decide::unauthenticated(format!("failed to get STS TLS config: {error}")))
             }
-            Ok(Err(error)) => Err(unconfirmed(&error.to_string())),
+            Ok(Err(error)) => Err(unconfirmed(&as_written(&error.to_string(), &sts.endpoint))),
             Err(_) => Err(unconfirmed("context deadline exceeded")),
         }
+    }
+}
+
+/// A message with the address of a token service as the object has it: without the slash that URLs end in otherwise.
+fn as_written(message: &str, endpoint: &str) -> String {
+    message.replacen(&format!("\"{endpoint}/\""), &format!("\"{endpoint}\""), 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::as_written;
+
+    #[rstest]
+    #[case("http://h:1", "Post \"http://h:1/\": EOF", "Post \"http://h:1\": EOF")]
+    #[case("http://h:1/", "Post \"http://h:1/\": EOF", "Post \"http://h:1/\": EOF")]
+    #[case("http://h:1/a", "Post \"http://h:1/a\": EOF", "Post \"http://h:1/a\": EOF")]
+    fn addresses(#[case] endpoint: &str, #[case] message: &str, #[case] expected: &str) {
+        assert_eq!(as_written(message, endpoint), expected);
     }
 }
