@@ -10,7 +10,7 @@ mod run;
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures::FutureExt;
 use kube::Resource;
@@ -207,7 +207,7 @@ impl<R: Reconciler> Controller<R> {
             Err(next) => return Some(next),
         };
         if object.is_suspended() && !self.reconciler.outlasts_suspension(&ticket.key) {
-            return Some(self.reporter.suspended(&self.reconciler, &object).await);
+            return Some(self.pass_over(&object, &ticket.key).await);
         }
         let phases = Phases::default();
         let run = Run::new(object.clone(), ticket, phases.clone(), self.reporter.now());
@@ -229,6 +229,14 @@ impl<R: Reconciler> Controller<R> {
             }
             Err(panic) => Some(self.reporter.panicked(&key, &*panic, started.elapsed())),
         }
+    }
+
+    /// Visits a suspended object, which counts as a run without work.
+    async fn pass_over(&self, object: &R::Object, key: &ObjectKey) -> Next {
+        let started = Instant::now();
+        let next = self.reporter.suspended(&self.reconciler, object).await;
+        self.reporter.metrics().reconciled(R::Object::KIND, key, started.elapsed(), next);
+        next
     }
 
     /// Takes from a static object what it still has of another life.

@@ -72,6 +72,9 @@ async fn a_suspended_object_is_not_reconciled_but_its_request_is_recorded() {
     let object = handled.await.unwrap().unwrap();
     assert!(condition(&object, "Ready").is_none());
     assert_eq!(runs.load(Ordering::SeqCst), 0);
+    // It has a series all the same, as in Flux.
+    let text = world.env.metrics.encode().unwrap();
+    assert!(text.contains("gotk_reconcile_duration_seconds_count{kind=\"Receiver\",name=\"a\""), "{text}");
     world.stop().await;
 }
 
