@@ -31,7 +31,7 @@ pub enum IdentityError {
     /// A line that is no identity.
     #[error("failed to parse and add to age identities: {reason} (line {line})")]
     Line {
-        /// What is wrong with it; it is not shown, because it may be most of a key.
+        /// The fault of the line. The line itself is not shown: it may be most of a key.
         reason: &'static str,
         /// Line, counted from 1.
         line: usize,

@@ -6,7 +6,7 @@ use std::io;
 const CUT: &str = "unexpected EOF";
 const BAD_HEADER: &str = "archive/tar: invalid tar header";
 const BAD_CHECKSUM: &str = "gzip: invalid checksum";
-/// Words of our libraries that have counterparts. What follows theirs may repeat parts of the archive.
+/// Beginnings of our libraries' messages that have counterparts. The rest of a message may repeat parts of the archive.
 const WORDS: [(&str, &str); 7] = [
     ("failed to read entire block", CUT),
     ("unexpected EOF during skip", CUT),

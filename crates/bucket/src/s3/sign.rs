@@ -8,7 +8,7 @@ use aws_sigv4::http_request::{
     UriPathNormalizationMode, sign as sign_v4,
 };
 use aws_sigv4::sign::v4;
-use reqwest::header::{AUTHORIZATION, HeaderName, HeaderValue};
+use reqwest::header::{HeaderName, HeaderValue};
 use reqwest::{Method, Request};
 use secrecy::ExposeSecret;
 use weir_http::Unanswered;
@@ -25,6 +25,10 @@ pub(super) fn sign(
 ) -> Result<(), Error> {
     let failed = |error: &dyn std::fmt::Display| Error::Signature { reason: error.to_string() };
     let token = keys.session_token.as_ref().map(|token| token.expose_secret().to_owned());
+    // The signer refuses such a token too, in words of its own.
+    if token.as_ref().is_some_and(|token| HeaderValue::from_str(token).is_err()) {
+        return Err(unsendable(request, "X-Amz-Security-Token"));
+    }
     let identity = Credentials::new(&keys.id, keys.secret.expose_secret(), token, None, "weir").into();
     // S3 signs the path as it is sent.
     let mut settings = SigningSettings::default();
@@ -55,21 +59,20 @@ pub(super) fn sign(
     let (instructions, _) = signed.map_err(|error| failed(&error))?.into_parts();
     for (name, value) in instructions.headers() {
         let name = HeaderName::from_bytes(name.as_bytes()).map_err(|error| failed(&error))?;
-        // A line end in a Secret is a common mistake.
-        let mut value = HeaderValue::from_str(value).map_err(|_| unsendable(request, &name))?;
+        // The other headers are digests and dates.
+        let mut value = HeaderValue::from_str(value).map_err(|_| unsendable(request, "Authorization"))?;
         value.set_sensitive(true);
         request.headers_mut().insert(name, value);
     }
     Ok(())
 }
 
-/// The error of keys that cannot be part of a header, in Go's words.
-fn unsendable(request: &Request, header: &HeaderName) -> Error {
-    let name = if *header == AUTHORIZATION { "Authorization" } else { header.as_str() };
+/// The error of keys that cannot be part of a header, in Go's words. A line end in a Secret is a common mistake.
+fn unsendable(request: &Request, header: &str) -> Error {
     let cause = Unanswered {
         method: if *request.method() == Method::HEAD { "Head" } else { "Get" },
         url: shown(request.url()),
-        reason: format!("net/http: invalid header field value for \"{name}\""),
+        reason: format!("net/http: invalid header field value for \"{header}\""),
     };
     Error::Transport { cause, is_transient: false }
 }
@@ -100,13 +103,24 @@ mod tests {
         assert!(authorization.ends_with(&format!("Signature={signature}")), "{authorization}");
     }
 
-    #[test]
-    fn a_key_with_a_line_end_is_told_in_gos_words() {
+    #[rstest::rstest]
+    #[case::id("AKID\n", None, "Authorization")]
+    #[case::session_token("AKID", Some("token\n"), "X-Amz-Security-Token")]
+    fn a_line_end_in_a_key_is_told_in_gos_words(
+        #[case] id: &str,
+        #[case] token: Option<&str>,
+        #[case] header: &str,
+    ) {
         let url = Url::parse("http://127.0.0.1:9000/apps/?location=").unwrap();
         let mut request = Request::new(Method::GET, url);
-        let keys = AccessKeys { id: "AKID\n".to_owned(), secret: "hunter2\n".into(), session_token: None };
+        let keys = AccessKeys {
+            id: id.to_owned(),
+            secret: "hunter2\n".into(),
+            session_token: token.map(Into::into),
+        };
         let error = sign(&mut request, &keys, "us-east-1", SystemTime::UNIX_EPOCH).unwrap_err();
-        let expected = "Get \"http://127.0.0.1:9000/apps/?location=\": net/http: invalid header field value for \"Authorization\"";
+        let asked = "Get \"http://127.0.0.1:9000/apps/?location=\"";
+        let expected = format!("{asked}: net/http: invalid header field value for \"{header}\"");
         assert_eq!(error.to_string(), expected);
     }
 }
