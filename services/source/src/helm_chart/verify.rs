@@ -2,6 +2,7 @@
 //! the digest that the version stands for, before anything is pulled. Charts that a chart needs are not verified.
 
 use weir_api::HelmChart;
+use weir_api::source::OciRepositoryVerification;
 use weir_artifact::Digest;
 use weir_oci::Registry;
 
@@ -10,11 +11,7 @@ use super::build::Step;
 use super::pull_error::ChartReference;
 use crate::source::{Attempt, Failure};
 use crate::verification::reason::VERIFICATION_ERROR;
-use crate::verification::{Subject, Unverified};
-
-const NOTATION: &str = "notation";
-/// Start of a message of the verifier, up to the provider's name.
-const FAILED: &str = "failed to verify the signature using provider '";
+use crate::verification::{NOTATION, Subject, Unverified, refusal};
 
 impl HelmChartReconciler {
     /// Checks the manifest of a version. The chart that is made of it has `version`.
@@ -27,19 +24,17 @@ impl HelmChartReconciler {
         digest: &Digest,
     ) -> Result<(), Failure> {
         let Some(spec) = attempt.object.spec.verify.clone() else { return Ok(()) };
-        if spec.provider == NOTATION && spec.secret_ref.is_none() {
-            let name = &attempt.key().name;
-            let message = format!("{FAILED}{NOTATION}': verification secret cannot be empty: '{name}'");
-            return Err(Failure::verification(VERIFICATION_ERROR, message));
-        }
+        check_secret(&spec, &attempt.key().name)
+            .map_err(|message| Failure::verification(VERIFICATION_ERROR, message))?;
         let what = format!("version {version}");
         self.verifier.recheck(attempt.key());
         let verified = self.verifier.verify(attempt, &spec, registry, Subject { what: &what, digest }).await;
         let unsigned =
             |cause: &str| Step::Verification.failed(format!("failed to verify {}: {cause}", reference.url()));
         verified.map_err(|error| match error {
-            Unverified::Trust(message) => Failure::verification(VERIFICATION_ERROR, message),
-            Unverified::Signature(message) => unsigned(cause(&message)),
+            Unverified::Trust(cause) => Failure::verification(VERIFICATION_ERROR, refusal(&spec, cause)),
+            // Told by the chart's address, not by the provider.
+            Unverified::Signature(cause) => unsigned(&cause),
             Unverified::Unsigned(_) => unsigned("no signatures found"),
         })
     }
@@ -59,10 +54,12 @@ impl HelmChartReconciler {
     }
 }
 
-/// Returns the cause in a message of the verifier, which names its provider first. Charts are told by their address instead.
-fn cause(message: &str) -> &str {
-    let named = message.strip_prefix(FAILED);
-    named.and_then(|rest| rest.split_once("': ")).map_or(message, |(_, cause)| cause)
+/// Refuses a provider that cannot do without a Secret. For charts, Flux's message names the object.
+fn check_secret(spec: &OciRepositoryVerification, name: &str) -> Result<(), String> {
+    if spec.provider == NOTATION && spec.secret_ref.is_none() {
+        return Err(refusal(spec, format!("verification secret cannot be empty: '{name}'")));
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -71,10 +68,16 @@ mod tests {
 
     use super::*;
 
+    const REFUSED: &str = "failed to verify the signature using provider 'notation': verification secret cannot be empty: 'app'";
+
     #[rstest]
-    #[case("failed to verify the signature using provider 'cosign keyless': no: 'x': y", "no: 'x': y")]
-    #[case("no signatures found", "no signatures found")]
-    fn causes(#[case] message: &str, #[case] expected: &str) {
-        assert_eq!(cause(message), expected);
+    #[case::notation("notation", None, Err(REFUSED))]
+    #[case::notation_with_a_secret("notation", Some("trust"), Ok(()))]
+    #[case::keyless("cosign", None, Ok(()))]
+    fn secrets(#[case] provider: &str, #[case] secret: Option<&str>, #[case] expected: Result<(), &str>) {
+        let secret_ref = secret.map(Into::into);
+        let provider = provider.to_owned();
+        let spec = OciRepositoryVerification { provider, secret_ref, ..OciRepositoryVerification::default() };
+        assert_eq!(check_secret(&spec, "app"), expected.map_err(str::to_owned));
     }
 }

@@ -7,7 +7,7 @@ use super::OciReconciler;
 use super::observe::Target;
 use crate::source::{Attempt, Failure};
 use crate::verification::reason::VERIFICATION_ERROR;
-use crate::verification::{Subject, Unverified};
+use crate::verification::{Subject, Unverified, refusal};
 
 impl OciReconciler {
     /// Checks what the reference stands for, before anything of it is pulled.
@@ -25,8 +25,8 @@ impl OciReconciler {
         let subject = Subject { what: &what, digest: &target.digest };
         let verified = self.verifier.verify(attempt, &spec, registry, subject).await;
         verified.map_err(|error| match error {
-            Unverified::Trust(message) | Unverified::Signature(message) | Unverified::Unsigned(message) => {
-                Failure::verification(VERIFICATION_ERROR, message)
+            Unverified::Trust(cause) | Unverified::Signature(cause) | Unverified::Unsigned(cause) => {
+                Failure::verification(VERIFICATION_ERROR, refusal(&spec, cause))
             }
         })
     }

@@ -21,7 +21,7 @@ use crate::source::{Attempt, Source, Wiring};
 use crate::storage::Storage;
 
 const COSIGN: &str = "cosign";
-const NOTATION: &str = "notation";
+pub(crate) const NOTATION: &str = "notation";
 /// Name of this client to transparency logs and servers of certificate authorities.
 const USER_AGENT: &str = "weir";
 
@@ -34,7 +34,7 @@ enum Verdict {
     Ignored,
 }
 
-/// Reasons for which nothing is verified; the text is the whole message of the condition.
+/// Reasons for which nothing is verified, each with its cause. [`refusal`] makes it a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Unverified {
     /// Nobody can be trusted: specification or Secrets are at fault.
@@ -43,6 +43,16 @@ pub(crate) enum Unverified {
     Signature(String),
     /// There is no signature that a key could fit.
     Unsigned(String),
+}
+
+/// The message of a condition about an artifact that is not verified, with the cause.
+pub(crate) fn refusal(spec: &OciRepositoryVerification, cause: impl std::fmt::Display) -> String {
+    let provider = if is_keyless(spec) { "cosign keyless" } else { &spec.provider };
+    format!("failed to verify the signature using provider '{provider}': {cause}")
+}
+
+fn is_keyless(spec: &OciRepositoryVerification) -> bool {
+    spec.provider == COSIGN && spec.secret_ref.is_none()
 }
 
 /// Checks the artifacts of one kind, each once as long as nothing changes that its verdict depends on.
@@ -155,15 +165,10 @@ impl OciVerifier {
     ) -> Result<Verdict, Unverified> {
         let reference = format!("{}@{digest}", registry.repository());
         let case = Case { trust, registry, reference: &reference, digest };
-        let verified = match trust.spec.provider.as_str() {
+        match trust.spec.provider.as_str() {
             COSIGN => cosign::verify(self, case).await,
             NOTATION => notation::verify(self, case, now).await,
             other => Err(Unverified::Trust(format!("unsupported verification provider: {other}"))),
-        };
-        verified.map_err(|error| match error {
-            Unverified::Trust(error) => Unverified::Trust(trust.failed(error)),
-            Unverified::Signature(error) => Unverified::Signature(trust.failed(error)),
-            Unverified::Unsigned(error) => Unverified::Unsigned(trust.failed(error)),
-        })
+        }
     }
 }

@@ -5,7 +5,7 @@ use weir_api::source::OciRepositoryVerification;
 use weir_artifact::Digest;
 use weir_runtime::ObjectKey;
 
-use super::COSIGN;
+use super::is_keyless;
 use crate::verification::evidence;
 
 /// The specification with the content of its Secrets.
@@ -21,7 +21,7 @@ impl OciTrust {
     /// Reads the Secrets of a specification.
     ///
     /// # Errors
-    /// When one of them is not there; the whole sentence for the condition.
+    /// When one of them is not there.
     pub(super) async fn read(
         secrets: &Secrets,
         object: &ObjectKey,
@@ -29,11 +29,10 @@ impl OciTrust {
     ) -> Result<Self, String> {
         let mut trust = Self { spec: spec.clone(), secret: None, root: None };
         let secret = secrets.find(&object.namespace, spec.secret_ref.as_ref()).await;
-        trust.secret = secret.map_err(|error| trust.failed(error))?;
+        trust.secret = secret.map_err(|error| error.to_string())?;
         let root = secrets.find(&object.namespace, spec.trusted_root_secret_ref.as_ref()).await;
-        trust.root = root.map_err(|error| {
-            trust.failed(format!("failed to read trusted root from secret '{}': {error}", error.place))
-        })?;
+        trust.root = root
+            .map_err(|error| format!("failed to read trusted root from secret '{}': {error}", error.place))?;
         Ok(trust)
     }
 
@@ -53,12 +52,6 @@ impl OciTrust {
     }
 
     pub(super) fn is_keyless(&self) -> bool {
-        self.spec.provider == COSIGN && self.spec.secret_ref.is_none()
-    }
-
-    /// The sentence for the condition.
-    pub(super) fn failed(&self, error: impl std::fmt::Display) -> String {
-        let provider = if self.is_keyless() { "cosign keyless" } else { &self.spec.provider };
-        format!("failed to verify the signature using provider '{provider}': {error}")
+        is_keyless(&self.spec)
     }
 }
