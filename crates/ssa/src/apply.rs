@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use parking_lot::Mutex;
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 use weir_kstatus::Status;
@@ -87,9 +86,7 @@ pub(crate) struct Applier<'a> {
     pub(crate) settings: &'a Settings,
     pub(crate) managers: Managers,
     /// Kinds that the manifests define themselves.
-    defined: HashSet<(String, String)>,
-    /// Those of them whose definition this apply has changed: their objects may have other defaults.
-    redefined: Mutex<HashSet<(String, String)>>,
+    defined: HashSet<GroupKind>,
     cancel: &'a CancellationToken,
     /// True once something was changed: from then on the apply is not called off, or an object that is being replaced would stay
     /// away, and nobody would be told of the changes.
@@ -163,9 +160,7 @@ impl<'a> Applier<'a> {
         let defined = manifests.iter().filter_map(defined_kind).collect();
         let deadline = Instant::now() + settings.time;
         let has_written = AtomicBool::default();
-        let redefined = Mutex::default();
-        let applier = Self { session, settings, managers, defined, redefined, cancel, has_written, deadline };
-        (applier, manifests)
+        (Self { session, settings, managers, defined, cancel, has_written, deadline }, manifests)
     }
 
     async fn stage(
@@ -189,11 +184,8 @@ impl<'a> Applier<'a> {
                 return Err(self.timed_out());
             }
             let (id, version) = (object.manifest.id().clone(), object.manifest.version().to_owned());
-            let (rivals, defined) = (object.rivals(), defined_kind(&object.manifest));
+            let rivals = object.rivals();
             let (action, applied) = self.settle(object).await?;
-            if applied.is_some() {
-                self.redefined.lock().extend(defined);
-            }
             if stage.is_awaited() && applied.is_some_and(|mut applied| !self.is_current(&id, &mut applied)) {
                 waited_for.push(id.clone());
             }
@@ -274,6 +266,7 @@ impl<'a> Applier<'a> {
     fn note_in_ledger(&self, object: &Evaluated, applied: &mut Sight) {
         let Some(ledger) = self.session.ledger() else { return };
         let (owner, id) = (&self.settings.owner, object.manifest.id());
+        defined_kind(&object.manifest).inspect(|kind| ledger.redefine(kind));
         let is_done = !self.takes_over_more(object, applied);
         ledger.settle(owner, id, is_done.then_some(object.desired), applied);
         // From now on it is left alone, and its health is nobody's concern.
@@ -393,14 +386,9 @@ impl<'a> Applier<'a> {
         !self.has_written.load(Ordering::Relaxed) && self.cancel.is_cancelled()
     }
 
-    /// Returns true when the definition of the object's kind was written just now.
-    pub(crate) fn has_redefined(&self, id: &ObjectId) -> bool {
-        self.redefined.lock().contains(&(id.group.clone(), id.kind.clone()))
-    }
-
     /// Returns true when a CRD among the manifests defines the object's kind.
     pub(crate) fn defines(&self, id: &ObjectId) -> bool {
-        self.defined.contains(&(id.group.clone(), id.kind.clone()))
+        self.defined.contains(&GroupKind { group: id.group.clone(), kind: id.kind.clone() })
     }
 }
 
@@ -421,13 +409,13 @@ fn is_to_evaluate(error: &Error, is_untried: bool) -> bool {
         || is_untried && matches!(error, Error::Apply { .. })
 }
 
-fn defined_kind(manifest: &Manifest) -> Option<(String, String)> {
+fn defined_kind(manifest: &Manifest) -> Option<GroupKind> {
     if Stage::of(manifest.id(), &[]) != Stage::Definitions {
         return None;
     }
     let spec = manifest.value().get("spec")?;
     let text = |path: &str| spec.pointer(path).and_then(serde_json::Value::as_str).map(str::to_owned);
-    Some((text("/group")?, text("/names/kind")?))
+    Some(GroupKind { group: text("/group")?, kind: text("/names/kind")? })
 }
 
 #[cfg(test)]

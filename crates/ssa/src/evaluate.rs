@@ -114,7 +114,7 @@ impl Applier<'_> {
         if mapping.as_ref().is_some_and(|mapping| !mapping.is_namespaced) {
             manifest.drop_namespace();
         }
-        let ledger = self.session.ledger().filter(|_| !self.has_redefined(manifest.id()));
+        let ledger = self.session.ledger();
         let trust = || ledger.map_or(Trust::None, |ledger| ledger.trust(owner, manifest.id(), desired));
         let trust = (!is_skipped).then(trust);
         Ok(Known { manifest, mapping, desired, trust })

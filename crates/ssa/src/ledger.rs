@@ -26,6 +26,10 @@ use crate::{Entry, GroupKind, ObjectId, Owner};
 /// nothing.
 const LEFT_FOR_NOW: [&str; 2] = ["flux", "kubectl-rollout"];
 
+/// Comparisons of an object after the definition of its kind was written, until it is trusted again: the first may have been with the old
+/// schema, which a server of the API knows for a moment longer.
+const DOUBTS: u8 = 2;
+
 /// The reason for which an owner should look at its objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notice {
@@ -69,6 +73,8 @@ struct Record {
     gone: Option<Box<Precise>>,
     /// True when it is there without the label by which watches see it.
     is_disowned: bool,
+    /// Comparisons that are due before it is trusted again ([`DOUBTS`]).
+    doubts: u8,
     touched: Instant,
 }
 
@@ -141,8 +147,8 @@ impl Ledger {
     pub fn proves(&self, owner: &Owner, inventory: &[Entry]) -> bool {
         let state = self.state.lock();
         inventory.iter().all(|entry| {
-            state.is_watched(&entry.id)
-                && state.objects.get_of(owner, &entry.id).is_some_and(|record| record.untouched().is_some())
+            let is_proved = |record: &Record| record.doubts == 0 && record.untouched().is_some();
+            state.is_watched(&entry.id) && state.objects.get_of(owner, &entry.id).is_some_and(is_proved)
         })
     }
 
@@ -190,13 +196,20 @@ impl Ledger {
     pub(crate) fn trust(&self, owner: &Owner, id: &ObjectId, desired: u64) -> Trust {
         let state = self.state.lock();
         let record = state.objects.get_of(owner, id).filter(|_| state.is_watched(id));
+        let is_doubted = record.is_some_and(|record| record.doubts > 0);
         match record.and_then(Record::untouched) {
+            Some(_) if is_doubted => Trust::None,
             Some((settled, _)) if settled.desired == desired => Trust::Settled,
             Some((_, seen)) => Trust::Untouched { version: seen.precise.version.clone() },
             None if record.is_some_and(|record| record.has_ended(desired)) => Trust::Ended,
             None if record.is_some_and(|record| record.is_left(desired)) => Trust::Left,
             None => Trust::None,
         }
+    }
+
+    /// The definition of a kind was written: its objects may have other defaults now, of which no watch tells.
+    pub(crate) fn redefine(&self, kind: &GroupKind) {
+        self.state.lock().objects.of_kind_mut(kind).for_each(|record| record.doubts = DOUBTS);
     }
 
     /// Returns the state in which an owner may delete its object without reading it first.
@@ -239,6 +252,7 @@ impl Ledger {
         let Some(record) = state.objects.get_mut(id) else { return };
         record.touched = Instant::now();
         record.settled = settled;
+        record.doubts = record.doubts.saturating_sub(1);
         record.is_disowned = false;
         record.gone.take_if(|gone| !seen.precise.is_older(gone));
         let newer = record.seen.take().filter(|known| seen.precise.is_older(&known.precise));
@@ -422,7 +436,8 @@ impl Record {
 
     /// Of an object that nothing is known of yet.
     fn unknown(owner: Arc<Owner>) -> Self {
-        Self { owner, settled: None, seen: None, gone: None, is_disowned: false, touched: Instant::now() }
+        let touched = Instant::now();
+        Self { owner, settled: None, seen: None, gone: None, is_disowned: false, doubts: 0, touched }
     }
 
     /// The object as its owner has left it, if nothing has touched it since.

@@ -34,9 +34,15 @@ impl Records {
 
     /// The objects of a kind.
     pub(super) fn of_kind(&self, kind: &GroupKind) -> impl Iterator<Item = (ObjectId, &Record)> {
-        let end = format!("_{}_{}", kind.group, kind.kind);
+        let end = end_of(kind);
         let records = self.records.iter().filter(move |(key, _)| key.ends_with(&end));
         records.filter_map(|(key, record)| Some((key.parse().ok()?, &**record)))
+    }
+
+    /// The records of a kind, to change anything of them but their owners.
+    pub(super) fn of_kind_mut(&mut self, kind: &GroupKind) -> impl Iterator<Item = &mut Record> {
+        let end = end_of(kind);
+        self.records.iter_mut().filter(move |(key, _)| key.ends_with(&end)).map(|(_, record)| &mut **record)
     }
 
     /// Puts a record in the place of the one that is there.
@@ -69,6 +75,11 @@ impl Records {
             self.records.remove(&key);
         }
     }
+}
+
+/// The end of the keys of a kind's objects.
+fn end_of(kind: &GroupKind) -> String {
+    format!("_{}_{}", kind.group, kind.kind)
 }
 
 #[cfg(test)]

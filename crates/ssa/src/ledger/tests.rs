@@ -77,6 +77,32 @@ fn settled_object_is_proved_until_our_fields_change() {
     assert_eq!(*notices.lock(), [("app".to_owned(), Notice::Drift)]);
 }
 
+/// A new version of a definition may have other defaults, of which no watch of its objects tells. What somebody wrote is left to the next
+/// run all the same.
+#[test]
+fn objects_of_a_definition_that_was_written_are_compared_twice() {
+    let (ledger, _) = ledger();
+    let compare =
+        || ledger.settle(&owner("app"), &id(), Some(1), &mut Sight::from(&object("5", "a", Value::Null)));
+    compare();
+    ledger.redefine(&GroupKind { group: "apps".into(), kind: "StatefulSet".into() });
+    assert_eq!(ledger.trust(&owner("app"), &id(), 1), Trust::Settled, "of another kind");
+    ledger.redefine(&kind());
+    for _ in 0..DOUBTS {
+        assert!(!ledger.proves(&owner("app"), &entries()));
+        assert_eq!(ledger.trust(&owner("app"), &id(), 1), Trust::None);
+        compare();
+    }
+    assert!(ledger.proves(&owner("app"), &entries()));
+    assert_eq!(ledger.trust(&owner("app"), &id(), 1), Trust::Settled);
+    ledger.redefine(&kind());
+    let mut restarted = object("6", "b", ready());
+    let entry = json!({"manager": LEFT_FOR_NOW[1], "operation": "Update", "time": "2026-01-02T00:00:00Z"});
+    restarted.metadata.managed_fields.as_mut().unwrap().push(serde_json::from_value(entry).unwrap());
+    ledger.saw(&id(), &mut Sight::from(&restarted));
+    assert_eq!(ledger.trust(&owner("app"), &id(), 1), Trust::Left);
+}
+
 /// An upgrade by `flux bootstrap` is in the source soon, and Pods that `kubectl rollout restart` starts would end at once. Anybody who
 /// writes after them is as others.
 #[rstest]
