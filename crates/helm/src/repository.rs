@@ -4,7 +4,7 @@ mod download;
 
 use std::time::Duration;
 
-use reqwest::{Client, RequestBuilder};
+use reqwest::Client;
 use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 use weir_artifact::{Algorithm, Digest};
@@ -182,21 +182,18 @@ impl Repository {
     }
 
     async fn fetch(&self, url: &Url, what: &'static str, limit: u64) -> Result<Fetched, FetchError> {
-        let answer = weir_http::send_upgraded(self.request(url), url, |url| self.request(url));
-        download::download(answer, url, what, limit, self.timeout).await
-    }
-
-    fn request(&self, url: &Url) -> RequestBuilder {
-        let request = self.client.get(weir_http::without_user_info(url));
-        let is_upgraded = || weir_http::is_upgrade(&self.url, url);
-        let given = self.credentials.as_ref();
-        let given = given.filter(|given| given.pass_on || self.is_own(url) || is_upgraded());
+        let given = self.credentials.as_ref().filter(|given| given.pass_on || self.is_own(url));
         let given = given.map(|given| (given.username.clone(), given.password.clone()));
         // As Go's client does, which Flux's users know: who has no other credentials gives those of the URL.
-        match given.or_else(|| weir_http::user_info(url)) {
-            Some((user, password)) => request.basic_auth(user, Some(password.expose_secret())),
-            None => request,
-        }
+        let login = given.or_else(|| weir_http::user_info(url));
+        let request = |url: &Url| self.client.get(weir_http::without_user_info(url));
+        let request_as = |url: &Url| {
+            let (user, password) = login.as_ref()?;
+            Some(request(url).basic_auth(user, Some(password.expose_secret())))
+        };
+        let first = request_as(url).unwrap_or_else(|| request(url));
+        let answer = weir_http::send_upgraded(first, url, request_as);
+        download::download(answer, url, what, limit, self.timeout).await
     }
 
     /// Returns true when a URL is on the repository's own server: credentials go nowhere else unasked (SRC-SCK-7).

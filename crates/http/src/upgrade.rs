@@ -1,7 +1,10 @@
 //! Credentials on the way from http to https.
 
-use reqwest::{RequestBuilder, Response};
+use reqwest::{RequestBuilder, Response, StatusCode};
 use url::Url;
+
+/// Answers to somebody who has not said who they are; many servers hide by the last one what others may not see.
+const REFUSALS: [StatusCode; 3] = [StatusCode::UNAUTHORIZED, StatusCode::FORBIDDEN, StatusCode::NOT_FOUND];
 
 /// Returns true where a way leads from http to https on one host. Credentials that were given to the first may be given to the second: they
 /// have been in plain text before (SRC-SCK-7).
@@ -10,21 +13,22 @@ pub fn is_upgrade(from: &Url, to: &Url) -> bool {
     from.scheme() == "http" && to.scheme() == "https" && from.host_str() == to.host_str()
 }
 
-/// Sends a request for `url`. Where a redirect from http to https has led to a refusal, `again` makes a request for that address, with
-/// the credentials that the client has dropped on the way.
+/// Sends a request for `url`, and once more behind a redirect from http to https that ends with a refusal: the client has dropped the
+/// credentials on the way. `again` makes the second request, and nothing where no credentials were given.
 ///
 /// # Errors
 /// Those of the client.
 pub async fn send_upgraded(
     request: RequestBuilder,
     url: &Url,
-    again: impl FnOnce(&Url) -> RequestBuilder,
+    again: impl FnOnce(&Url) -> Option<RequestBuilder>,
 ) -> Result<Response, reqwest::Error> {
     let response = request.send().await?;
-    if response.status().is_success() || !is_upgrade(url, response.url()) {
-        return Ok(response);
+    let is_refused = REFUSALS.contains(&response.status()) && is_upgrade(url, response.url());
+    match is_refused.then(|| again(response.url())).flatten() {
+        Some(request) => request.send().await,
+        None => Ok(response),
     }
-    again(response.url()).send().await
 }
 
 #[cfg(test)]

@@ -148,13 +148,14 @@ impl Exchange {
         if matches!(remote.credentials, Credentials::Ssh(_) | Credentials::SshAgent(_)) {
             return Err(Error::Credentials { scheme: "http".to_owned() });
         }
-        let request = |url: &Url| {
+        let request = |url: &Url| finish(client.request(method.clone(), url.clone()));
+        let request_as = |url: &Url| {
             let is_trusted = same_origin(url, &remote.url) || weir_http::is_upgrade(&remote.url, url);
-            let credentials = if is_trusted { &remote.credentials } else { &Credentials::None };
-            finish(authorised(client.request(method.clone(), url.clone()), credentials))
+            is_trusted.then(|| authorised(request(url), &remote.credentials)).flatten()
         };
+        let first = request_as(url).unwrap_or_else(|| request(url));
         let answer = self.operation.wait(async {
-            let response = weir_http::send_upgraded(request(url), url, request).await;
+            let response = weir_http::send_upgraded(first, url, request_as).await;
             let response = response.map_err(|error| failed(verb, url, &error))?;
             match response.status() {
                 status if status.is_success() => Ok(response),
@@ -168,13 +169,14 @@ impl Exchange {
     }
 }
 
-fn authorised(request: RequestBuilder, credentials: &Credentials) -> RequestBuilder {
+/// The request with credentials, if there are any for HTTP.
+fn authorised(request: RequestBuilder, credentials: &Credentials) -> Option<RequestBuilder> {
     match credentials {
         Credentials::Basic { username, password } => {
-            request.basic_auth(username, Some(password.expose_secret()))
+            Some(request.basic_auth(username, Some(password.expose_secret())))
         }
-        Credentials::Bearer(token) => request.bearer_auth(token.expose_secret()),
-        Credentials::None | Credentials::Ssh(_) | Credentials::SshAgent(_) => request,
+        Credentials::Bearer(token) => Some(request.bearer_auth(token.expose_secret())),
+        Credentials::None | Credentials::Ssh(_) | Credentials::SshAgent(_) => None,
     }
 }
 

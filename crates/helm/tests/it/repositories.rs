@@ -155,6 +155,10 @@ async fn credentials_follow_a_redirect_to_https_on_the_same_host() {
         assert_eq!(fetched.is_ok(), expected.contains(&true), "{host}: {fetched:?}");
         let seen: Vec<_> = closed.seen.lock().drain(..).map(|(_, given)| given.is_some()).collect();
         assert_eq!(seen, expected, "{host}");
+        let named = release(&format!("https://127.0.0.1:{}/charts/a.tgz", front.address().port()), "");
+        repository.chart("a", &named, 1000).await.unwrap();
+        let seen: Vec<_> = closed.seen.lock().drain(..).map(|(_, given)| given.is_some()).collect();
+        assert_eq!(seen, [false], "an index may name any place");
     }
 }
 
