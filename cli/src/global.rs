@@ -45,8 +45,7 @@ impl Global {
         let deadline = Instant::now() + self.timeout.to_std();
         let kubeconfig = self.access.kubeconfig()?;
         let namespace = self.namespace_with(kubeconfig.as_ref())?;
-        let mut config = self.access.config(kubeconfig.as_ref())?;
-        cluster_flags::keep_from_plain_http(&mut config);
+        let config = self.access.config(kubeconfig.as_ref())?;
         let program = login::program(&config.auth_info);
         let builder = weir_runtime::client::builder(config)
             .map_err(|error| login::refused(&error, program.as_deref()))?;

@@ -114,7 +114,9 @@ impl Watch {
         let config = global.access.config(global.access.kubeconfig()?.as_ref())?;
         let token = crate::global::bearer_token(&config);
         if let Some(address) = &self.grpc_addr {
-            return self.of_services(&[Way::Address(address.clone())], token?, kind, global);
+            // A token that is given is for this address, however the API server is reached.
+            let token = global.access.token().cloned().map_or(token, Ok)?;
+            return self.of_services(&[Way::Address(address.clone())], token, kind, global);
         }
         let cluster = global.cluster().await?;
         let Ok(token) = token else {

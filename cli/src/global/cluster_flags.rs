@@ -6,7 +6,9 @@ use std::str::FromStr;
 use clap::Args;
 use http::uri::InvalidUri;
 use kube::Config;
-use kube::config::{ExecInteractiveMode, InClusterError, KubeConfigOptions, Kubeconfig, KubeconfigError};
+use kube::config::{
+    AuthInfo, ExecInteractiveMode, InClusterError, KubeConfigOptions, Kubeconfig, KubeconfigError,
+};
 use secrecy::{ExposeSecret, SecretString};
 
 use super::throttle::{Pace, Throttle};
@@ -156,12 +158,13 @@ impl ClusterFlags {
             let reason = "--certificate-authority and --insecure-skip-tls-verify exclude each other";
             return Err(Error::KubeConfig(reason.to_owned()));
         }
-        let config = self.chosen_config(kubeconfig)?;
+        let mut config = self.chosen_config(kubeconfig)?;
         let has_fields = !self.as_group.is_empty() || self.as_uid.is_some() || !self.as_user_extra.is_empty();
         if has_fields && config.auth_info.impersonate.is_none() {
             let reason = "--as-group, --as-uid and --as-user-extra need a user to impersonate: --as";
             return Err(Error::KubeConfig(reason.to_owned()));
         }
+        keep_from_plain_http(&mut config);
         Ok(config)
     }
 
@@ -261,9 +264,8 @@ impl ClusterFlags {
     /// Changes what a kubeconfig says to what the flags say.
     fn change(&self, config: &mut Config) {
         self.override_connection(config);
-        drop_empty_token(config);
         self.override_identity(config);
-        read_token_of_lines(config);
+        settle_token(config);
     }
 
     fn override_connection(&self, config: &mut Config) {
@@ -274,7 +276,7 @@ impl ClusterFlags {
         if let Some(path) = &self.certificate_authority {
             config.root_cert = None;
             config.root_cert_file = Some(path.clone());
-            // Whoever names an authority wants the certificate checked, whatever the kubeconfig says.
+            // A named authority is there to check the certificate, whatever the kubeconfig says.
             config.accept_invalid_certs = false;
         }
         config.accept_invalid_certs |= self.insecure_skip_tls_verify;
@@ -286,7 +288,7 @@ impl ClusterFlags {
         if let Some(token) = &self.token {
             auth.token = Some(SecretString::from(token.expose_secret()));
             auth.token_file = None;
-            (auth.username, auth.password) = (None, None);
+            (auth.username, auth.password, auth.auth_provider) = (None, None, None);
         }
         let text = |path: &PathBuf| path.to_string_lossy().into_owned();
         if let Some(path) = &self.client_certificate {
@@ -308,11 +310,19 @@ impl ClusterFlags {
         if let Some(uid) = &self.as_uid {
             auth.impersonate_uid = Some(uid.clone());
         }
-        if !self.as_user_extra.is_empty() {
-            auth.impersonate_user_extra = None;
+        self.override_extra(auth);
+    }
+
+    /// Replaces the values of those extra fields that flags name; the others stay.
+    fn override_extra(&self, auth: &mut AuthInfo) {
+        if self.as_user_extra.is_empty() {
+            return;
+        }
+        let extra = auth.impersonate_user_extra.get_or_insert_default();
+        for (key, _) in &self.as_user_extra {
+            extra.remove(key);
         }
         for (key, value) in &self.as_user_extra {
-            let extra = auth.impersonate_user_extra.get_or_insert_default();
             extra.entry(key.clone()).or_default().push(value.clone());
         }
     }
@@ -345,16 +355,30 @@ fn pair(text: &str) -> Result<(String, String), String> {
     Ok((key.to_owned(), value.to_owned()))
 }
 
-/// Takes an empty token out of a kubeconfig, and a token beside a file: as with kubectl, the one is none, and the file counts.
-fn drop_empty_token(config: &mut Config) {
+/// Leaves one token: that of the file, as with kubectl, and the one beside it where the file cannot be read or is empty. An empty text is
+/// none. The client sends files as they are, and reads them again, so that only those with a line end, as an editor or `echo` leaves it, are
+/// replaced by their token.
+fn settle_token(config: &mut Config) {
     let auth = &mut config.auth_info;
-    let has_file = auth.token_file.as_deref().is_some_and(|path| !path.is_empty());
-    auth.token = auth.token.take().filter(|token| !has_file && !token.expose_secret().is_empty());
+    auth.token_file = auth.token_file.take().filter(|path| !path.is_empty());
+    auth.token = auth.token.take().filter(|token| !token.expose_secret().is_empty());
+    let Some(path) = auth.token_file.as_deref() else { return };
+    let Ok(content) = crate::input::bytes(Path::new(path), MAX_FILE) else { return };
+    let Ok(text) = std::str::from_utf8(&content) else { return };
+    let token = text.trim();
+    if token.is_empty() && auth.token.is_some() {
+        return;
+    }
+    auth.token = None;
+    if token != text {
+        auth.token = Some(SecretString::from(token));
+        auth.token_file = None;
+    }
 }
 
 /// Takes all credentials away where the API server is asked over plain HTTP, as kubectl does: whoever is on the way would have them.
-pub(super) fn keep_from_plain_http(config: &mut Config) {
-    if config.cluster_url.scheme_str() != Some("http") {
+fn keep_from_plain_http(config: &mut Config) {
+    if config.cluster_url.scheme_str() == Some("https") {
         return;
     }
     let given = std::mem::take(&mut config.auth_info);
@@ -372,20 +396,6 @@ pub(crate) fn bearer_token(config: &Config) -> Result<SecretString, Error> {
     }
     let file = config.auth_info.token_file.as_deref().ok_or(Error::NoToken)?;
     read_token(Path::new(file))
-}
-
-/// Takes the token out of a file with a line end, as an editor or `echo` leaves it. The client sends files as they are, and
-/// reads others again, so that only those are replaced.
-fn read_token_of_lines(config: &mut Config) {
-    let auth = &mut config.auth_info;
-    let has_token = auth.token.as_ref().is_some_and(|token| !token.expose_secret().is_empty());
-    let Some(path) = auth.token_file.as_deref().filter(|_| !has_token) else { return };
-    let Ok(content) = crate::input::bytes(Path::new(path), MAX_FILE) else { return };
-    let Ok(text) = std::str::from_utf8(&content) else { return };
-    if text.trim() != text {
-        auth.token = Some(SecretString::from(text.trim()));
-        auth.token_file = None;
-    }
 }
 
 fn read_token(path: &Path) -> Result<SecretString, Error> {
@@ -408,7 +418,7 @@ mod tests {
     /// Scripts write `--token="$TOKEN"` also where there is none.
     #[test]
     fn a_flag_without_a_value_leaves_the_kubeconfig_as_it_is() {
-        let file = "clusters: [{name: c, cluster: {server: 'http://127.0.0.1:9', tls-server-name: s}}]
+        let file = "clusters: [{name: c, cluster: {server: 'https://127.0.0.1:9', tls-server-name: s}}]
 users: [{name: u, user: {token: t, as: jane, as-groups: [dev], as-uid: '1'}}]
 contexts: [{name: x, context: {cluster: c, user: u}}]
 current-context: x
@@ -469,24 +479,27 @@ current-context: x
     #[rstest::rstest]
     #[case("{token: a}", &[], Some("a"))]
     #[case("{token: ''}", &[], None)]
-    #[case("{token: a, tokenFile: /nonexistent}", &[], None)]
+    #[case("{token: a, tokenFile: ''}", &[], Some("a"))]
+    #[case("{token: a, tokenFile: /nonexistent}", &[], Some("a"))]
     #[case("{token: a, tokenFile: /nonexistent}", &["--token=b"], Some("b"))]
     #[case("{username: me, password: p}", &["--token=b"], Some("b"))]
+    #[case("{auth-provider: {name: oidc, config: {id-token: t}}}", &["--token=b"], Some("b"))]
     fn one_token_is_sent(#[case] user: &str, #[case] flags: &[&str], #[case] expected: Option<&str>) {
         let auth = config_of(user, flags).auth_info;
         assert_eq!(auth.token.as_ref().map(|token| token.expose_secret()), expected);
-        assert!(auth.username.is_none() && auth.password.is_none());
+        assert!(auth.username.is_none() && auth.password.is_none() && auth.auth_provider.is_none());
     }
 
     #[test]
     fn flags_replace_what_the_kubeconfig_says_of_the_same_thing() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let certificate = format!("--client-certificate={}", file.path().display());
-        let user = "{exec: {command: nope, apiVersion: client.authentication.k8s.io/v1}, as: jane, as-user-extra: {k: [v]}}";
-        let config = config_of(user, &[&certificate, "--as-user-extra=l=w", "--server=https://127.0.0.1:8"]);
+        let user = "{exec: {command: nope, apiVersion: client.authentication.k8s.io/v1}, as: jane, as-user-extra: {k: [v], l: [v]}}";
+        let extra = ["--as-user-extra=l=w", "--as-user-extra=l=x"];
+        let config = config_of(user, &[&certificate, extra[0], extra[1], "--server=https://127.0.0.1:8"]);
         assert!(config.auth_info.exec.is_none());
         let extra = config.auth_info.impersonate_user_extra.unwrap();
-        assert_eq!(extra.into_iter().collect::<Vec<_>>(), [("l".to_owned(), vec!["w".to_owned()])]);
+        assert_eq!(serde_json::json!(extra), serde_json::json!({ "k": ["v"], "l": ["w", "x"] }));
         assert_eq!(config.tls_server_name, None);
         let server = ["--server=https://127.0.0.1:8", "--tls-server-name=n"];
         assert_eq!(config_of("{}", &server).tls_server_name.as_deref(), Some("n"));
@@ -495,25 +508,28 @@ current-context: x
 
     #[test]
     fn credentials_are_not_sent_over_plain_http() {
-        for (server, is_kept) in [("http://127.0.0.1:9", false), ("https://127.0.0.1:9", true)] {
+        let servers = [
+            ("http://127.0.0.1:9", false),
+            ("HTTP://127.0.0.1:9", false),
+            ("127.0.0.1:9", false),
+            ("https://127.0.0.1:9", true),
+        ];
+        for (server, is_kept) in servers {
             let server = format!("--server={server}");
-            let mut config = config_of("{token: a, as: jane}", &[&server]);
-            keep_from_plain_http(&mut config);
-            let auth = config.auth_info;
-            assert_eq!(
-                (auth.token.is_some(), auth.impersonate.as_deref()),
-                (is_kept, Some("jane")),
-                "{server}"
-            );
+            for flags in [vec![server.as_str()], vec![&server, "--token=b"]] {
+                let auth = config_of("{token: a, as: jane}", &flags).auth_info;
+                let sent = (auth.token.is_some(), auth.impersonate.as_deref());
+                assert_eq!(sent, (is_kept, Some("jane")), "{flags:?}");
+            }
         }
     }
 
     #[test]
-    fn the_line_end_of_a_token_file_is_not_sent() {
+    fn a_token_file_counts_without_its_line_end() {
         let token = tempfile::NamedTempFile::new().unwrap();
         let file = format!(
-            "clusters: [{{name: c, cluster: {{server: 'http://127.0.0.1:9'}}}}]
-users: [{{name: u, user: {{tokenFile: '{}'}}}}]
+            "clusters: [{{name: c, cluster: {{server: 'https://127.0.0.1:9'}}}}]
+users: [{{name: u, user: {{token: a, tokenFile: '{}'}}}}]
 contexts: [{{name: x, context: {{cluster: c, user: u}}}}]
 current-context: x
 ",
@@ -525,7 +541,13 @@ current-context: x
             let auth = flags.config(Some(&file)).unwrap().auth_info;
             (auth.token.map(|token| token.expose_secret().to_owned()), auth.token_file.is_some())
         };
-        for (content, expected) in [("abc\r\n", (Some("abc"), false)), ("abc", (None, true))] {
+        let cases = [
+            ("abc\r\n", (Some("abc"), false)),
+            ("abc", (None, true)),
+            ("", (Some("a"), true)),
+            ("\n", (Some("a"), true)),
+        ];
+        for (content, expected) in cases {
             std::fs::write(token.path(), content).unwrap();
             assert_eq!(auth(), (expected.0.map(str::to_owned), expected.1));
         }
