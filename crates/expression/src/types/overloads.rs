@@ -25,7 +25,7 @@ struct Method {
     more: &'static [Kind],
 }
 
-use Kind::{Bool, Bytes, Double, Int, List, Map, Optional, Text, Uint};
+use self::Kind::{Bool, Bytes, Double, Int, List, Map, Optional, Text, Uint};
 
 const METHODS: [Method; 13] = [
     Method {

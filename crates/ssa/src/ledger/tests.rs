@@ -77,7 +77,7 @@ fn settled_object_is_proved_until_our_fields_change() {
     assert_eq!(*notices.lock(), [("app".to_owned(), Notice::Drift)]);
 }
 
-/// A new version of a definition may have other defaults, of which no watch of its objects tells. What somebody wrote is left to the next
+/// A new version of a definition may have other defaults, of which no watch of its objects tells. A write of somebody is left to the next
 /// run all the same.
 #[test]
 fn objects_of_a_definition_that_was_written_are_compared_twice() {
