@@ -266,7 +266,9 @@ impl<'a> Applier<'a> {
     fn note_in_ledger(&self, object: &Evaluated, applied: &mut Sight) {
         let Some(ledger) = self.session.ledger() else { return };
         let (owner, id) = (&self.settings.owner, object.manifest.id());
-        defined_kind(&object.manifest).inspect(|kind| ledger.redefine(kind));
+        if action_of(&object.plan, applied.meta.resource_version.as_deref()) != Action::Unchanged {
+            defined_kind(&object.manifest).inspect(|kind| ledger.redefine(kind));
+        }
         let is_done = !self.takes_over_more(object, applied);
         ledger.settle(owner, id, is_done.then_some(object.desired), applied);
         // From now on it is left alone, and its health is nobody's concern.

@@ -147,9 +147,17 @@ impl Ledger {
     pub fn proves(&self, owner: &Owner, inventory: &[Entry]) -> bool {
         let state = self.state.lock();
         inventory.iter().all(|entry| {
-            let is_proved = |record: &Record| record.doubts == 0 && record.untouched().is_some();
-            state.is_watched(&entry.id) && state.objects.get_of(owner, &entry.id).is_some_and(is_proved)
+            state.is_watched(&entry.id)
+                && state.objects.get_of(owner, &entry.id).is_some_and(|record| record.untouched().is_some())
         })
+    }
+
+    /// Returns true when an object of an inventory is to be compared though it is as its owner has left it: it may have other defaults now.
+    pub fn doubts(&self, owner: &Owner, inventory: &[Entry]) -> bool {
+        let state = self.state.lock();
+        let is_doubted =
+            |entry: &Entry| state.objects.get_of(owner, &entry.id).is_some_and(|it| it.doubts > 0);
+        inventory.iter().any(is_doubted)
     }
 
     /// Returns the health of one of the owner's objects as last seen, if a watch vouches for it. The watches see with the

@@ -47,14 +47,14 @@ impl Records {
 
     /// Puts a record in the place of the one that is there.
     pub(super) fn insert(&mut self, owner: &Owner, id: &ObjectId, record: impl FnOnce(Arc<Owner>) -> Record) {
-        self.remove(id);
+        let doubts = self.remove(id).map_or(0, |replaced| replaced.doubts);
         let owner = match self.owned.get_key_value(owner) {
             Some((owner, _)) => Arc::clone(owner),
             None => Arc::new(owner.clone()),
         };
         let key = Key::from(id.to_string());
         self.owned.entry(Arc::clone(&owner)).or_default().insert(Arc::clone(&key));
-        self.records.insert(key, Box::new(record(owner)));
+        self.records.insert(key, Box::new(Record { doubts, ..record(owner) }));
     }
 
     pub(super) fn remove(&mut self, id: &ObjectId) -> Option<Record> {

@@ -48,6 +48,8 @@ pub(crate) struct Observed {
     pub(crate) unit: Unit,
     /// True when the watches prove that every object is as it was applied.
     pub(crate) is_proved: bool,
+    /// True when objects may have other defaults than they were applied with, of which no watch tells.
+    pub(crate) is_doubted: bool,
     /// True when somebody asks for a run and the account may no longer apply what it has applied.
     pub(crate) lacks_rights: bool,
     /// The time to decide by.
@@ -133,6 +135,7 @@ impl KustomizationReconciler {
         let is_whole = unit.applied.as_ref().is_none_or(|applied| applied.objects == entries.len());
         let is_proved =
             is_whole && target.as_ref().is_ok_and(|cluster| cluster.ledger().proves(&owner, &entries));
+        let is_doubted = target.as_ref().is_ok_and(|cluster| cluster.ledger().doubts(&owner, &entries));
         let is_asked = causes.contains(&Cause::Requested);
         let lacks_rights = is_asked && lacks_rights(&target, &kustomization, &entries).await;
         Observed {
@@ -148,6 +151,7 @@ impl KustomizationReconciler {
             causes,
             unit,
             is_proved,
+            is_doubted,
             lacks_rights,
             now: Instant::now(),
         }
