@@ -120,7 +120,11 @@ impl Watch {
         }
         let cluster = global.cluster().await?;
         let Ok(token) = token else {
-            progress::warning("following through the API server: the services want a bearer token (--token)");
+            let reason = match config.cluster_url.scheme_str() {
+                Some("https") => "the services want a bearer token (--token)",
+                _ => "the services want a bearer token, and none is sent over plain HTTP",
+            };
+            progress::warning(&format!("following through the API server: {reason}"));
             return Ok(self.of_api_server(&cluster, &wanted(kind)));
         };
         let found = services::find(&cluster.in_namespace(&self.flux_namespace)).await;

@@ -1,10 +1,7 @@
 //! Credentials on the way from http to https.
 
-use reqwest::{RequestBuilder, Response, StatusCode};
+use reqwest::{RequestBuilder, Response};
 use url::Url;
-
-/// Answers to somebody who has not said who they are; many servers hide by the last one what others may not see.
-const REFUSALS: [StatusCode; 3] = [StatusCode::UNAUTHORIZED, StatusCode::FORBIDDEN, StatusCode::NOT_FOUND];
 
 /// Returns true where a way leads from http to https on one host. Credentials that were given to the first may be given to the second: they
 /// have been in plain text before (SRC-SCK-7).
@@ -13,8 +10,8 @@ pub fn is_upgrade(from: &Url, to: &Url) -> bool {
     from.scheme() == "http" && to.scheme() == "https" && from.host_str() == to.host_str()
 }
 
-/// Sends a request for `url`, and once more behind a redirect from http to https that ends with a refusal: the client has dropped the
-/// credentials on the way. `again` makes the second request, and nothing where no credentials were given.
+/// Sends a request for `url`, and once more where a redirect has led from http to https: the client has dropped the credentials on the way,
+/// and many servers answer strangers too, with less. `again` makes the second request, and nothing where no credentials were given.
 ///
 /// # Errors
 /// Those of the client.
@@ -24,8 +21,8 @@ pub async fn send_upgraded(
     again: impl FnOnce(&Url) -> Option<RequestBuilder>,
 ) -> Result<Response, reqwest::Error> {
     let response = request.send().await?;
-    let is_refused = REFUSALS.contains(&response.status()) && is_upgrade(url, response.url());
-    match is_refused.then(|| again(response.url())).flatten() {
+    let upgraded = Some(response.url()).filter(|reached| is_upgrade(url, reached));
+    match upgraded.and_then(again) {
         Some(request) => request.send().await,
         None => Ok(response),
     }
