@@ -158,12 +158,13 @@ impl ClusterFlags {
             let reason = "--certificate-authority and --insecure-skip-tls-verify exclude each other";
             return Err(Error::KubeConfig(reason.to_owned()));
         }
-        let config = self.chosen_config(kubeconfig)?;
+        let mut config = self.chosen_config(kubeconfig)?;
         let has_fields = !self.as_group.is_empty() || self.as_uid.is_some() || !self.as_user_extra.is_empty();
         if has_fields && config.auth_info.impersonate.is_none() {
             let reason = "--as-group, --as-uid and --as-user-extra need a user to impersonate: --as";
             return Err(Error::KubeConfig(reason.to_owned()));
         }
+        keep_from_plain_http(&mut config);
         Ok(config)
     }
 
@@ -373,6 +374,19 @@ fn settle_token(config: &mut Config) {
         auth.token = Some(SecretString::from(token));
         auth.token_file = None;
     }
+}
+
+/// Takes all credentials away where the API server is asked over plain HTTP, as kubectl does: whoever is on the way would have them.
+fn keep_from_plain_http(config: &mut Config) {
+    if config.cluster_url.scheme_str() == Some("https") {
+        return;
+    }
+    let given = std::mem::take(&mut config.auth_info);
+    let auth = &mut config.auth_info;
+    auth.impersonate = given.impersonate;
+    auth.impersonate_groups = given.impersonate_groups;
+    auth.impersonate_uid = given.impersonate_uid;
+    auth.impersonate_user_extra = given.impersonate_user_extra;
 }
 
 /// The bearer token of a user of the cluster, to be shown to Weir's services as well.

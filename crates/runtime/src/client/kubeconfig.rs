@@ -77,23 +77,8 @@ pub fn changed_config(
     config.auth_info = user;
     change(&mut config);
     config.cluster_url = with_scheme(&config)?;
-    keep_from_plain_http(&mut config);
     config.proxy_url = config.proxy_url.or_else(|| proxy::of_environment(&config.cluster_url));
     Ok(config)
-}
-
-/// Takes all credentials away where the API server is asked over plain HTTP, as kubectl and Flux do: whoever is
-/// on the way would have them.
-fn keep_from_plain_http(config: &mut Config) {
-    if config.cluster_url.scheme_str() == Some("https") {
-        return;
-    }
-    let given = std::mem::take(&mut config.auth_info);
-    let auth = &mut config.auth_info;
-    auth.impersonate = given.impersonate;
-    auth.impersonate_groups = given.impersonate_groups;
-    auth.impersonate_uid = given.impersonate_uid;
-    auth.impersonate_user_extra = given.impersonate_user_extra;
 }
 
 /// Returns the server's address. Without a scheme it is one of plain HTTP, unless something is configured about TLS, as with kubectl.
@@ -172,21 +157,6 @@ mod tests {
         assert_eq!(read.proxy_url, Some("http://proxy.b".parse().unwrap()), "no variable speaks against it");
     }
 
-    /// KS-IMP-5
-    #[rstest::rstest]
-    #[case("https://c", true)]
-    #[case("http://c", false)]
-    #[case("c:6443", false)]
-    fn credentials_are_not_sent_over_plain_http(#[case] server: &str, #[case] expected: bool) {
-        let text = format!(
-            "current-context: x\ncontexts: [{{name: x, context: {{cluster: c, user: u}}}}]\n\
-             clusters: [{{name: c, cluster: {{server: '{server}'}}}}]\nusers: [{{name: u, user: {{token: t, as: somebody}}}}]"
-        );
-        let read = config(&Kubeconfig::from_yaml(&text).unwrap(), &KubeConfigOptions::default()).unwrap();
-        assert_eq!(read.auth_info.token.is_some(), expected);
-        assert_eq!(read.auth_info.impersonate.as_deref(), Some("somebody"), "no secret");
-    }
-
     /// A file with a cluster and a user, and a context without a cluster of its own that nobody chose.
     fn without_current_context() -> Kubeconfig {
         let text = "contexts: [{name: x, context: {cluster: gone, user: gone}}]\n\
@@ -199,9 +169,9 @@ mod tests {
     #[case(["", "", ""], false, Err("failed to determine current context"))]
     #[case(["", "c", ""], false, Ok("https://c:6443/"))]
     #[case(["", "c", "u"], false, Ok("https://c:6443/ with a token"))]
-    #[case(["", "c", ""], true, Ok("https://127.0.0.1:8/"))]
-    #[case(["", "", "u"], true, Ok("https://127.0.0.1:8/ with a token"))]
-    #[case(["x", "", ""], true, Ok("https://127.0.0.1:8/"))]
+    #[case(["", "c", ""], true, Ok("http://127.0.0.1:8/"))]
+    #[case(["", "", "u"], true, Ok("http://127.0.0.1:8/ with a token"))]
+    #[case(["x", "", ""], true, Ok("http://127.0.0.1:8/"))]
     #[case(["x", "c", ""], false, Ok("https://c:6443/"))]
     #[case(["x", "", ""], false, Err("failed to load the cluster of context: gone"))]
     #[case(["none", "c", ""], false, Err("context \"none\" does not exist"))]
@@ -215,7 +185,7 @@ mod tests {
         let [context, cluster, user] =
             names.map(|name| Some(name.to_owned()).filter(|name| !name.is_empty()));
         let options = KubeConfigOptions { context, cluster, user };
-        let server = has_server.then(|| Uri::from_static("https://127.0.0.1:8"));
+        let server = has_server.then(|| Uri::from_static("http://127.0.0.1:8"));
         let read = changed_config(&without_current_context(), &options, server.as_ref(), |_| {});
         let shown = read.map(|config| {
             let token = config.auth_info.token.map(|_| " with a token").unwrap_or_default();
