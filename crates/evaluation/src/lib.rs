@@ -45,8 +45,12 @@ mod tests {
 
     use super::*;
 
+    /// Tests share the places of the process, and take turns.
+    static TURN: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
+
     #[tokio::test(start_paused = true)]
     async fn what_takes_too_long_is_given_up_and_keeps_its_place() {
+        let _turn = TURN.lock().await;
         let (end, running) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
         let endless = || {
             let (end, running) = (Arc::clone(&end), Arc::clone(&running));
@@ -80,6 +84,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn the_work_learns_that_nobody_waits() {
+        let _turn = TURN.lock().await;
         let (begun, has_begun) = tokio::sync::oneshot::channel();
         let (ended, has_ended) = tokio::sync::oneshot::channel();
         let endless = evaluated(move |may_go_on| {
