@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use weir_artifact::{Algorithm, Digest, Hasher};
 use weir_runtime::ObjectKey;
 
-pub(crate) use self::oci::{NOTATION, OciVerifier, Subject, Unverified, refusal};
+pub(crate) use self::oci::{NOTATION, OciVerifier, Subject, Unverified, lacks_secret, refusal};
 
 /// Which objects' artifacts were verified, and with what: revision, settings, and the content of the Secrets. A Secret
 /// that changes makes a verdict void although nothing else did (source.md 20, line 18).

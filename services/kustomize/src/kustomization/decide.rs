@@ -167,8 +167,7 @@ fn compare_everything(case: &Case<'_>) -> Option<Plan> {
 fn confirm(case: &Case<'_>) -> Option<Plan> {
     let applied = case.applied().filter(|applied| !applied.footprint.has_fetched())?;
     let digest = applied.digest.clone();
-    let is_certain = case.observed.is_proved && !case.observed.is_doubted;
-    is_certain.then(|| Plan::Confirm { artifact: Arc::clone(&case.artifact), digest })
+    case.observed.is_certain().then(|| Plan::Confirm { artifact: Arc::clone(&case.artifact), digest })
 }
 
 /// Nothing begins any more; a health check that goes on comes to its end, as in Flux.

@@ -57,6 +57,11 @@ pub(crate) struct Observed {
 }
 
 impl Observed {
+    /// Returns true when nothing in the cluster can differ from the last apply: neither by a change that a watch tells of nor by new defaults.
+    pub(super) const fn is_certain(&self) -> bool {
+        self.is_proved && !self.is_doubted
+    }
+
     /// Returns everything that may be in the cluster, whether the status has it or not.
     pub(super) fn known_inventory(&self) -> Vec<Entry> {
         self.unit.known_inventory(inventory::entries(&self.kustomization))

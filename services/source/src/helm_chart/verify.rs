@@ -11,7 +11,7 @@ use super::build::Step;
 use super::pull_error::ChartReference;
 use crate::source::{Attempt, Failure};
 use crate::verification::reason::VERIFICATION_ERROR;
-use crate::verification::{NOTATION, Subject, Unverified, refusal};
+use crate::verification::{NOTATION, Subject, Unverified, lacks_secret, refusal};
 
 impl HelmChartReconciler {
     /// Checks the manifest of a version. The chart that is made of it has `version`.
@@ -54,10 +54,10 @@ impl HelmChartReconciler {
     }
 }
 
-/// Refuses a provider that cannot do without a Secret. For charts, Flux's message names the object.
+/// Refuses a provider that cannot do without a Secret.
 fn check_secret(spec: &OciRepositoryVerification, name: &str) -> Result<(), String> {
     if spec.provider == NOTATION && spec.secret_ref.is_none() {
-        return Err(refusal(spec, format!("verification secret cannot be empty: '{name}'")));
+        return Err(refusal(spec, lacks_secret(name)));
     }
     Ok(())
 }

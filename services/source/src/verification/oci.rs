@@ -51,6 +51,11 @@ pub(crate) fn refusal(spec: &OciRepositoryVerification, cause: impl std::fmt::Di
     format!("failed to verify the signature using provider '{provider}': {cause}")
 }
 
+/// The cause for a provider that cannot do without a Secret and names none. Flux's message names the artifact, for charts the object.
+pub(crate) fn lacks_secret(name: &str) -> String {
+    format!("verification secret cannot be empty: '{name}'")
+}
+
 fn is_keyless(spec: &OciRepositoryVerification) -> bool {
     spec.provider == COSIGN && spec.secret_ref.is_none()
 }

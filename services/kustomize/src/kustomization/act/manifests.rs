@@ -74,7 +74,7 @@ impl KustomizationReconciler {
         let (applied, inputs) = (observed.unit.applied.clone()?, observed.inputs.clone()?);
         let is_same =
             Inputs { artifact: applied.inputs.artifact.clone(), ..inputs.clone() } == applied.inputs;
-        let is_certain = observed.is_proved && !observed.is_doubted && !observed.unit.is_stale(observed.now);
+        let is_certain = observed.is_certain() && !observed.unit.is_stale(observed.now);
         let may_skip = extent == Extent::Changed && is_certain;
         (is_same && may_skip).then_some(Applied { inputs, ..applied })
     }

@@ -12,7 +12,7 @@ use weir_verify::notation::{
 };
 
 use super::trust::OciTrust;
-use super::{Case, OciVerifier, Unverified, Verdict, inquiry};
+use super::{Case, OciVerifier, Unverified, Verdict, inquiry, lacks_secret};
 
 const POLICY_KEY: &str = "trustpolicy.json";
 /// Bytes of all answers about one signature: two lists of revoked certificates as large as any, or many of the usual size.
@@ -114,9 +114,7 @@ async fn examine(
 
 /// The statement of the trust policy for a repository, and the trusted certificates.
 fn read(trust: &OciTrust, repository: &str, reference: &str) -> Result<(Statement, Certificates), String> {
-    let secret = trust.secret.as_ref();
-    let Secret { place, data, .. } =
-        secret.ok_or_else(|| format!("verification secret cannot be empty: '{reference}'"))?;
+    let Secret { place, data, .. } = trust.secret.as_ref().ok_or_else(|| lacks_secret(reference))?;
     let policy =
         data.get(POLICY_KEY).ok_or_else(|| format!("'{POLICY_KEY}' not found in secret '{place}'"))?;
     let policy = TrustPolicy::parse(policy).map_err(|error| error.to_string())?;
