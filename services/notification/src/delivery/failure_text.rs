@@ -8,7 +8,7 @@ const TIME_OVER: &str = "context deadline exceeded";
 
 /// Every try got an answer that may change.
 pub(super) fn gave_up(message: &Message, attempts: u32) -> String {
-    let (prefix, method, place) = (message.client.failure_prefix, &message.method, message.place());
+    let (prefix, method, place) = (message.client.unanswered_prefix, &message.method, message.place());
     format!("{prefix}{method} {place} giving up after {attempts} attempt(s)")
 }
 
@@ -33,7 +33,7 @@ pub(super) fn late(message: &Message, attempts: u32) -> String {
 
 /// The time was over between two tries.
 pub(super) fn late_waiting(message: &Message) -> String {
-    format!("{}{TIME_OVER}", message.client.failure_prefix)
+    format!("{}{TIME_OVER}", message.client.unanswered_prefix)
 }
 
 /// An answer is no JSON, for this reason, or empty.

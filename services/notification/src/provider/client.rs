@@ -17,8 +17,8 @@ pub struct ClientProfile {
     pub tries: Tries,
     /// True where errors show scheme and host of a URL only: paths of webhooks are secrets (NTF-53).
     pub hides_paths: bool,
-    /// Put before the error of a request that got no good answer in time.
-    pub failure_prefix: &'static str,
+    /// Put before the text about the last try, where none got a good answer in time.
+    pub unanswered_prefix: &'static str,
     /// True where the last failure of several tries reads as giving up, whatever the last answer was.
     pub gives_up: bool,
     /// True where the error of a request that took too long names the request.
@@ -64,7 +64,7 @@ pub struct Reply {
 pub static HOOK: ClientProfile = ClientProfile {
     tries: Tries::Doubling { most: MAX_TRIES },
     hides_paths: true,
-    failure_prefix: "failed to execute request: ",
+    unanswered_prefix: "failed to execute request: ",
     gives_up: true,
     names_late_requests: false,
     reads_answers: false,
@@ -79,7 +79,7 @@ pub static HOOK: ClientProfile = ClientProfile {
 pub(super) const API_CLIENT: ClientProfile = ClientProfile {
     tries: Tries::Once,
     hides_paths: false,
-    failure_prefix: "",
+    unanswered_prefix: "",
     gives_up: false,
     names_late_requests: true,
     reads_answers: false,
