@@ -20,6 +20,7 @@ mod diff;
 mod drift;
 mod error;
 mod evaluate;
+mod health;
 mod id;
 mod identity;
 mod ignore;

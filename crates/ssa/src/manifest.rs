@@ -47,7 +47,8 @@ impl Manifest {
             .filter_map(move |field| of(field.name()))
     }
 
-    /// Sets labels or annotations, over what is there (KS-SSA-2, KS-SSA-6).
+    /// Sets labels or annotations, over what is there (KS-SSA-2, KS-SSA-6). As in Flux, none of them stays where one is no text
+    /// (`version: 1.2`): the API server would refuse the object.
     pub fn set_metadata<'a>(
         &mut self,
         field: MetadataField,
@@ -61,6 +62,16 @@ impl Manifest {
             .entry(field.name())
             .or_insert_with(empty);
         let map = object(map);
+        if !map.values().all(|value| value.is_string() || value.is_null()) {
+            let (name, id, kind) = (field.name(), &self.id, &self.id.kind);
+            tracing::warn!(
+                kind,
+                namespace = id.namespace,
+                name = id.name,
+                "{name} are left out: not all are text"
+            );
+            map.clear();
+        }
         for (key, value) in entries {
             map.insert(key.to_owned(), Value::String(value.to_owned()));
         }
@@ -148,5 +159,31 @@ fn object(value: &mut Value) -> &mut Map<String, Value> {
     match value {
         Value::Object(map) => map,
         _ => unreachable!("made an object above"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use serde_json::json;
+
+    use super::*;
+
+    /// As Flux has it.
+    #[rstest]
+    #[case(json!({"a": "b"}), json!({"a": "b", "k": "v"}))]
+    #[case(json!({"a": null, "b": "c"}), json!({"a": null, "b": "c", "k": "v"}))]
+    #[case(json!({"a": true, "b": "c"}), json!({"k": "v"}))]
+    #[case(json!({"a": 1.2}), json!({"k": "v"}))]
+    #[case(json!({"a": {"b": "c"}}), json!({"k": "v"}))]
+    #[case(json!(["a"]), json!({"k": "v"}))]
+    #[case(json!(null), json!({"k": "v"}))]
+    fn labels_that_are_no_text_are_left_out(#[case] before: Value, #[case] after: Value) {
+        let object = |labels: &Value| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "labels": labels}});
+        let mut manifest = Manifest::try_from(object(&before)).unwrap();
+        manifest.set_metadata(MetadataField::Labels, []);
+        assert_eq!(*manifest.value(), object(&before), "nothing is to be set");
+        manifest.set_metadata(MetadataField::Labels, [("k", "v")]);
+        assert_eq!(*manifest.value(), object(&after));
     }
 }

@@ -4,14 +4,13 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use kube::api::{Api, DynamicObject, ListParams};
-use serde_json::{Value, json};
+use serde_json::Value;
 use weir_evaluation::{MayGoOn, evaluated};
 use weir_kstatus::{Assessment, Status, assess, assess_pods};
 
 use crate::error::shown;
-use crate::manifest::join_api_version;
 use crate::request::Target;
-use crate::{Mapping, ObjectId, Session};
+use crate::{Mapping, ObjectId, Session, health};
 
 /// Pods looked at for one StatefulSet or ReplicaSet; the first failed one decides.
 const MAX_PODS: u32 = 500;
@@ -127,22 +126,12 @@ async fn with_pods(
     Ok(assess_pods(assessment, &pods, Timestamp::now()))
 }
 
-/// Returns the parts of an object that show its health, as JSON. Group and kind come from the id, since objects in a
-/// list do not have them.
+/// Returns the parts of an object that show its health, as JSON.
 fn assessable(id: &ObjectId, object: &DynamicObject) -> Value {
-    let meta = &object.metadata;
     let field = |name: &str| object.data.get(name).cloned().unwrap_or_default();
-    json!({
-        "apiVersion": join_api_version(&id.group, "any"),
-        "kind": id.kind,
-        "metadata": {
-            "generation": meta.generation,
-            "deletionTimestamp": meta.deletion_timestamp,
-            "creationTimestamp": meta.creation_timestamp,
-        },
-        "spec": field("spec"),
-        "status": field("status"),
-    })
+    let mut parts = health::parts(&object.metadata, field("spec"), field("status"));
+    health::of_kind(&mut parts, id);
+    parts
 }
 
 fn pod_resource() -> kube::core::ApiResource {

@@ -10,13 +10,12 @@ use kube::Resource;
 use kube::api::{ApiResource, DynamicObject, ObjectMeta};
 use kube::core::DynamicResourceScope;
 use serde::{Deserialize, Deserializer};
-use serde_json::{Value, json};
+use serde_json::Value;
 use weir_kstatus::{Assessment, assess};
 
 use self::fields::FieldsHash;
 use self::spec::Spec;
-use crate::ObjectId;
-use crate::manifest::join_api_version;
+use crate::{ObjectId, health};
 
 mod fields;
 mod spec;
@@ -70,22 +69,13 @@ struct Metadata {
 
 impl<const IS_METADATA: bool> Sight<IS_METADATA> {
     fn new(meta: ObjectMeta, managers: Vec<Manager>, spec: Value, status: Value) -> Self {
-        let metadata = json!({
-            "generation": meta.generation,
-            "deletionTimestamp": meta.deletion_timestamp,
-            "creationTimestamp": meta.creation_timestamp,
-        });
-        let parts = [("metadata", metadata), ("spec", spec), ("status", status)];
-        let body = parts.into_iter().map(|(name, part)| (name.to_owned(), part)).collect();
-        Self { meta, managers, body: Value::Object(body) }
+        let body = health::parts(&meta, spec, status);
+        Self { meta, managers, body }
     }
 
-    /// Returns the health of the object. Its group and kind come from the id, since objects in a list do not have them.
+    /// Returns the health of the object, whose group and kind come from the id.
     pub(crate) fn assess(&mut self, id: &ObjectId) -> Assessment {
-        if let Value::Object(body) = &mut self.body {
-            body.insert("apiVersion".to_owned(), join_api_version(&id.group, "any").into());
-            body.insert("kind".to_owned(), id.kind.as_str().into());
-        }
+        health::of_kind(&mut self.body, id);
         assess(&self.body, Timestamp::now())
     }
 

@@ -1,5 +1,6 @@
 use kube::core::{ObjectList, WatchEvent};
 use rstest::rstest;
+use serde_json::json;
 
 use super::*;
 use crate::ownership::Managers;
