@@ -57,7 +57,7 @@ impl FileState {
 #[derive(Debug)]
 pub(crate) struct Piece {
     pub(crate) file: File,
-    /// Where in the artifact it begins.
+    /// Offset in the artifact, in bytes.
     pub(crate) start: u64,
     /// When it was opened.
     pub(crate) state: FileState,

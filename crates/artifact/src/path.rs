@@ -113,7 +113,7 @@ impl RelPath {
         self.text.rsplit_once('/').map(|(parent, _)| Self { text: parent.to_owned() })
     }
 
-    /// How many components the path has.
+    /// Returns the number of components.
     #[must_use]
     pub fn depth(&self) -> usize {
         self.text.split('/').count()

@@ -21,7 +21,7 @@ const BLOCK_BYTES: u64 = 4096;
      give that volume more space, or limit what is unpacked"
 )]
 pub struct NoRoom {
-    /// Where it was to be written.
+    /// File that was to be written.
     pub path: String,
     /// Bytes that were to be written.
     pub wanted: u64,

@@ -41,14 +41,14 @@ const DIRECTORY_MODE: u32 = 0o700;
 /// Buffer for hashing a stored file.
 const READ_BUFFER: usize = 64 * 1024;
 
-/// How a store is set up.
+/// Settings of a store.
 #[derive(Debug, Clone)]
 pub struct StoreOptions {
     /// `host[:port]` or a URL prefix under which consumers reach the files (SRC-STO-2).
     pub advertised: String,
     /// Algorithm of new digests.
     pub algorithm: Algorithm,
-    /// How many files an object keeps, the current one included (SRC-STO-11).
+    /// Number of files that are kept of an object, the current one included (SRC-STO-11).
     pub records: usize,
     /// Bytes of a piece of a large artifact; [`PIECE_BYTES`] but in tests.
     pub piece_bytes: u64,
@@ -425,7 +425,7 @@ impl Store {
     }
 }
 
-/// Where the numbers of partial files begin: in a container every process has the same id, and one that was killed may have
+/// Returns the first number of partial files: in a container every process has the same id, and one that was killed may have
 /// left its files.
 fn first_number() -> u64 {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();

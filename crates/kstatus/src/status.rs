@@ -1,6 +1,6 @@
 use std::fmt;
 
-/// How far an object has come (KS-KST-1 ff.); the names are those of kstatus and appear in health messages.
+/// The progress of an object (KS-KST-1 ff.). The names are those of kstatus and appear in health messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Status {
     /// The object is what its spec asks for.
@@ -33,7 +33,7 @@ impl fmt::Display for Status {
 /// The status of one object and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assessment {
-    /// How far the object has come.
+    /// Progress of the object.
     pub status: Status,
     /// A sentence for people, in kstatus' words.
     pub message: String,

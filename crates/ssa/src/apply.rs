@@ -22,7 +22,7 @@ use crate::{
     Record, Session, Stage, order, successor,
 };
 
-/// How long an apply waits for the server to make something of what it was sent: definitions become ready, kinds show up in
+/// Time that an apply gives the server to make something of what it was sent: definitions become ready, kinds show up in
 /// discovery, replaced objects go (KS-SSA-10, KS-SSA-18). All of that takes well under a second as a rule. Anything slower
 /// is not waited for, since others wait for their apply: it fails with an error that [may pass](Error::may_pass).
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
@@ -35,7 +35,7 @@ pub(crate) const MAX_EVALUATIONS: usize = 5;
 /// Times that the names of objects are recorded while something newer keeps coming.
 const MAX_RECORDS: usize = 3;
 
-/// How to apply.
+/// Settings of an apply.
 #[derive(Clone)]
 pub struct Settings {
     /// Field manager (KS-SSA-1).

@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 const RBAC: &str = "rbac.authorization.k8s.io";
 
-/// Which object, whatever the version of its API (KS-SSA-95, KS-SSA-96).
+/// The identity of an object in all versions of its API (KS-SSA-95, KS-SSA-96).
 ///
 /// Displayed as it stands in an inventory: `<namespace>_<name>_<group>_<Kind>`. Ids that an inventory writes alike are equal: nobody
 /// can tell an RBAC name with `__` that was read from one from a name with `:`.

@@ -24,7 +24,7 @@ impl Manifest {
         &self.value
     }
 
-    /// Which object it is.
+    /// Returns the identity of the object.
     pub fn id(&self) -> &ObjectId {
         &self.id
     }

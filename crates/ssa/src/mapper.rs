@@ -11,7 +11,7 @@ use parking_lot::RwLock;
 
 use crate::manifest::split_api_version;
 
-/// Where the objects of a kind live.
+/// The place of a kind's objects in the API.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mapping {
     /// Group, version, kind and plural.
@@ -85,7 +85,7 @@ impl Mapper {
         self.versions.write().remove(api_version);
     }
 
-    /// Where the objects of a kind live in the version that the cluster prefers (KS-HC-10).
+    /// Returns the place of a kind's objects in the version that the cluster prefers (KS-HC-10).
     ///
     /// # Errors
     /// See [`MappingError`].

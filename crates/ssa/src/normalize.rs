@@ -13,7 +13,7 @@ use x509_parser::pem::Pem;
 use crate::secret::decoded;
 use crate::{Manifest, undeclared};
 
-/// Where the Pod template stands in the kinds that have one.
+/// Kinds that have a Pod template, with its place.
 const POD_SPECS: [(&str, &str, &str); 7] = [
     ("", "Pod", "/spec"),
     ("apps", "Deployment", "/spec/template/spec"),

@@ -172,7 +172,7 @@ impl Session {
         Ok(Judgement::Delete(state))
     }
 
-    /// Where an object of an inventory lives now; nothing if the cluster no longer has its kind, and so not it either.
+    /// Returns the place of an inventory's object in the API; nothing if the cluster no longer has its kind, and so not the object either.
     async fn mapping_of(&self, entry: &Entry) -> Result<Option<Arc<Mapping>>, Error> {
         let id = &entry.id;
         let api_version = crate::manifest::join_api_version(&id.group, &entry.version);

@@ -11,7 +11,7 @@ pub struct Args {
     /// Flags that every service has.
     #[command(flatten)]
     pub runtime: RuntimeArgs,
-    /// Where events go.
+    /// Receivers of events.
     #[command(flatten)]
     pub events: EventsArgs,
     /// Number of objects of one Kustomization that are applied at the same time.

@@ -27,7 +27,7 @@ const USUAL_READS: u64 = 4;
 /// Factor for the memory of a build that is done again, by what it lacked: nobody knows how far it would have come with that.
 const MORE: u64 = 2;
 
-/// Where builds run. Clones share everything.
+/// Turns, memory and remote bases of all builds. Clones share everything.
 #[derive(Clone)]
 pub(crate) struct Builds {
     turns: Arc<Semaphore>,

@@ -126,7 +126,7 @@ impl Artifacts {
         files.map_err(|error| Error::Extract(error.to_string()))
     }
 
-    /// How long after so many failed downloads the next is due; nothing when they have been enough (KS-SRC-20).
+    /// Returns the pause after so many failed downloads; nothing when they have been enough (KS-SRC-20).
     pub(crate) fn pause_after(&self, failures: u32) -> Option<Duration> {
         (failures <= self.retries).then(|| pause(failures))
     }

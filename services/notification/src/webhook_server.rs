@@ -75,7 +75,7 @@ pub async fn handle(webhooks: Arc<Webhooks>, call: Call) -> Response<Body> {
 
 impl Webhooks {
     /// The Receiver whose path it is, with its Secret: of those whose status names the path, the one whose token makes it.
-    /// Where that is not known, because a Secret cannot be read, the first of these, which is served nothing.
+    /// The first of these, which is served nothing, while that is not known because a Secret cannot be read.
     async fn owner(&self, path: &str) -> Option<(Arc<Receiver>, Result<SecretData, String>)> {
         let claimants = self.paths.claimants(path).into_iter().filter_map(|key| self.receivers.get(&key));
         let looks = claimants.map(|receiver| async move {

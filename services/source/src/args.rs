@@ -35,7 +35,7 @@ pub struct Args {
     /// Flags that every service has.
     #[command(flatten)]
     pub runtime: RuntimeArgs,
-    /// Where events go.
+    /// Receivers of events.
     #[command(flatten)]
     pub events: EventsArgs,
     /// Directory of the artifacts; it must exist.
@@ -95,7 +95,7 @@ pub struct Args {
     /// Interval between removals of expired indexes from memory.
     #[arg(long, default_value = "1m")]
     pub helm_cache_purge_interval: Duration,
-    /// How ArtifactGenerators are treated.
+    /// Settings for ArtifactGenerators.
     #[command(flatten)]
     pub generator: GeneratorArgs,
 }

@@ -35,7 +35,7 @@ pub(crate) const DEFAULT_TIMEOUT: std::time::Duration = std::time::Duration::fro
 pub(crate) trait Published:
     SourceObject + kube::Resource<DynamicType = (), Scope = NamespaceResourceScope>
 {
-    /// Where the object's files lie.
+    /// Returns the place of the object's files.
     ///
     /// # Errors
     /// When namespace or name are no path components, which the API server does not let happen.

@@ -12,7 +12,7 @@ use weir_runtime::ObjectKey;
 
 pub(crate) use self::oci::{NOTATION, OciVerifier, Subject, Unverified, lacks_secret, refusal};
 
-/// Which objects' artifacts were verified, and with what: revision, settings, and the content of the Secrets. A Secret
+/// The objects whose artifacts were verified, each with the evidence: revision, settings, and the content of the Secrets. A Secret
 /// that changes makes a verdict void although nothing else did (source.md 20, line 18).
 ///
 /// Kept in memory: after a restart each object that asks for verification is verified once more. It has one entry per

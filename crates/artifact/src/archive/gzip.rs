@@ -17,7 +17,7 @@ const HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255];
 const LEVEL: u32 = 6;
 const BUFFER_BYTES: usize = 64 * 1024;
 
-/// Where a part lies in a stream, and what it is.
+/// A part of a stream, with its place.
 #[derive(Debug, Clone)]
 pub(super) struct Part {
     offset: u64,

@@ -13,9 +13,9 @@ use crate::opened::FileState;
 /// The places of one write.
 pub(super) struct Partial<'a> {
     root: &'a Dir,
-    /// Where bytes go: the whole artifact, or the piece that is being written.
+    /// Path of the file that is being written: the whole artifact, or a piece.
     file: String,
-    /// Where finished pieces are.
+    /// Path of the directory of finished pieces.
     directory: String,
     /// Called with the name of each step that is done.
     pub(super) step: fn(&'static str),

@@ -15,7 +15,7 @@ use crate::room::Room;
 
 /// Pieces after which they become twice as large, so that an artifact of 7 GiB has no more than [`MAX_PIECES`].
 const PIECES_OF_A_SIZE: usize = MAX_PIECES / 4;
-/// How much larger than others a piece may become that goes on like an old one: it ends where that one did, and with it the
+/// Factor by which a piece that goes on like an old one may be larger than others: it ends where that one did, and with it the
 /// difference to the artifact before.
 const GROWTH: u64 = 3;
 /// Bytes after which the disk is ordered to begin, so that it has little left to do at the end.

@@ -68,7 +68,7 @@ struct Out<'scope, 'env> {
     /// Bytes since the last point at which a piece may end.
     uncut: u64,
     start: Vec<u8>,
-    /// Where `start` goes; with the threads once there are any.
+    /// File that `start` is written to; with the threads once there are any.
     to: Option<(File, Means)>,
     threads: Option<Threads<'scope>>,
 }

@@ -10,7 +10,7 @@ use crate::opened::FileState;
 
 /// Smaller files are read each time: that costs less than remembering them all.
 const LARGE_BYTES: u64 = 16 << 20;
-/// How long a file is believed. A file that is changed is noticed at once; this is for disks that forget.
+/// Time for which the digest of a file is believed. A file that is changed is noticed at once; this is for disks that forget.
 const TRUSTED: Duration = Duration::from_secs(60 * 60);
 
 /// Large artifacts by path, with the states in which their files were last seen to be. One per object with such an artifact.

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::io::{self, Read};
 use std::rc::Rc;
 
-/// How many bytes may still be read.
+/// Number of bytes that may still be read.
 #[derive(Clone, Default)]
 pub(super) struct Allowance {
     left: Rc<Cell<u64>>,

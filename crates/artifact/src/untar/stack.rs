@@ -22,7 +22,7 @@ const MAX_INDEX_BYTES: u64 = 64 << 20;
 /// Bytes that an entry of the index takes beside its name.
 const ENTRY_BYTES: u64 = 64;
 
-/// Where a file lies among the others.
+/// The place of a file among the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
     /// Nothing of a file that is too large to be kept.

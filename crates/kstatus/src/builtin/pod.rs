@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::fields::{Malformed, at, conditions, text};
 use crate::{Assessment, Status};
 
-/// How long the scheduler may look for a node before a Pod counts as unschedulable; kstatus' window.
+/// Time that the scheduler has to find a node before a Pod counts as unschedulable; kstatus' window.
 const SCHEDULE_WINDOW: SignedDuration = SignedDuration::from_secs(15);
 
 pub(crate) fn assess(object: &Value, now: Timestamp) -> Result<Assessment, Malformed> {

@@ -19,7 +19,7 @@ use crate::source::origin_revision;
 /// Message of the Ready condition while a run lasts (KS-REC-27).
 pub(super) const IN_PROGRESS: &str = "Reconciliation in progress";
 
-/// How far a run has come; what it leaves in the status.
+/// The progress of a run, and its results for the status.
 #[derive(Clone, Debug)]
 pub(crate) struct Attempt {
     pub(crate) revision: String,

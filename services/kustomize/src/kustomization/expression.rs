@@ -26,7 +26,7 @@ pub(crate) enum Verdict {
     Invalid(String),
 }
 
-/// How much of a dependency an expression sees.
+/// The part of a dependency that an expression sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Visibility {
     /// All of it.

@@ -15,7 +15,7 @@ use super::memory::Deletion;
 use super::{KustomizationReconciler, inventory, report};
 use crate::cluster::{GROUP, TargetError};
 
-/// How often objects that are being deleted are looked for (KS-GC-22).
+/// Pause between two looks at objects that are being deleted (KS-GC-22).
 const PAUSE: Duration = Duration::from_secs(2);
 
 impl KustomizationReconciler {

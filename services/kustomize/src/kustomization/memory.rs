@@ -248,7 +248,7 @@ impl Memory {
         self.0.lock().remove(key);
     }
 
-    /// How long a correction of drift has to wait.
+    /// Returns the time for which a correction of drift has to wait.
     pub(crate) fn pace(&self, key: &ObjectKey) -> Duration {
         let mut units = self.0.lock();
         let unit = units.entry(key.clone()).or_default();

@@ -26,7 +26,7 @@ const TOKEN_DIGITS: usize = 12;
 const GUARDED: [(&str, &str); 3] =
     [("", "Namespace"), ("", "PersistentVolumeClaim"), ("apiextensions.k8s.io", "CustomResourceDefinition")];
 
-/// How much one run may prune without a confirmation. Without either part there is no limit.
+/// The most that one run may prune without a confirmation. Without either part there is no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PruneLimit {
     objects: Option<usize>,

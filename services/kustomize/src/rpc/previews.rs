@@ -10,9 +10,9 @@ use tonic::Status;
 
 /// Previews at once, each with its manifests in memory. The runs go on beside them.
 const AT_ONCE: usize = 2;
-/// How long a caller waits for others' previews to end.
+/// Time that a caller waits for others' previews to end.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How long a reader may take for all answers; it keeps others from theirs.
+/// Time that a reader may take for all answers; it keeps others from theirs.
 const READ_TIME: Duration = Duration::from_secs(120);
 /// Answers that are made ahead of the reader.
 const AHEAD: usize = 4;

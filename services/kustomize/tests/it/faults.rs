@@ -40,7 +40,7 @@ const DELETE: &str = "DELETE ";
 const LIST: &str = "/gitrepositories?&labelSelector=&limit=";
 const WATCH: &str = "/gitrepositories?&watch=true";
 
-/// How often a request meets its fault, before one passes.
+/// Number of times that a request meets its fault before one passes.
 const TIMES: usize = 2;
 
 #[rstest]

@@ -11,7 +11,7 @@ use weir_runtime::{EventDraft, Next, Outcome, Run};
 use super::act::Made;
 use super::failure::Failure;
 
-/// How often the artifacts are looked at when nothing changes.
+/// Pause between two looks at the artifacts when nothing changes.
 const INTERVAL: Duration = Duration::from_secs(60 * 60);
 /// Message of a run in progress.
 pub(super) const IN_PROGRESS: &str = "Reconciliation in progress";

@@ -27,7 +27,7 @@ pub(super) type Sources = BTreeMap<String, SourceTree>;
 /// Errors of a copy operation.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum CopyError {
-    /// Where it happened.
+    /// A copy operation that fails, with the cause.
     #[error("failed to apply copy operation from '{from}' to '{to}': {source}")]
     Operation { from: String, to: String, source: Box<Self> },
     /// `from` is not `@alias/path`.

@@ -98,7 +98,7 @@ pub(super) fn matcher(ignore_file: Option<&str>, spec: Option<&str>) -> Matcher 
     rules.into_plain_matcher()
 }
 
-/// Where an object lies in the artifact. Doubled slashes count as one, as on any file system; what leads elsewhere is
+/// Returns the path of an object in the artifact. Doubled slashes count as one, as on any file system; what leads elsewhere is
 /// refused (SRC-SCK-1).
 pub(super) fn path(key: &str, depth: usize) -> Result<RelPath, String> {
     // Clients of HTTP resolve such parts, and would ask for another object.

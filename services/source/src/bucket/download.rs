@@ -88,7 +88,7 @@ impl Downloads {
         Ok(())
     }
 
-    /// Where the objects go: no two to one place, and none elsewhere.
+    /// Returns the paths of the objects: no two are the same, and none leads elsewhere.
     fn paths(&self, index: &Index) -> Result<Vec<(Object, RelPath)>, FetchError> {
         let (mut wanted, mut taken) = (Vec::with_capacity(index.len()), BTreeSet::new());
         for object in index.objects() {

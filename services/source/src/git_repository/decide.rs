@@ -38,7 +38,7 @@ pub(super) struct Question {
 pub(super) struct SparsePath {
     /// As the user wrote it.
     pub(super) written: String,
-    /// Where it is in the tree; nothing when it leads out of it.
+    /// Path in the tree; nothing when it leads out of it.
     pub(super) path: Option<RelPath>,
 }
 

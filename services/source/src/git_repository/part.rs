@@ -8,7 +8,7 @@ use weir_ignore::{IGNORE_FILE, Rules};
 
 use super::decide::SparsePath;
 
-/// How `spec.ignore` begins when it leaves everything out but what it then names.
+/// Begin of a `spec.ignore` that leaves everything out but what it then names.
 const EVERYTHING: [&str; 4] = ["*", "/*", "**", "/**"];
 
 /// The part of the tree that is needed; nothing for all of it, and where so little stays out that to ask for blobs one by

@@ -14,7 +14,7 @@ use crate::verification::evidence;
 use crate::verification::reason::VERIFICATION_ERROR;
 
 const TAGS: &str = "refs/tags/";
-/// How a name asks for what a tag points at.
+/// End of a name that stands for the object that a tag points at.
 const PEELED: &str = "^{}";
 
 /// The Git objects that have to be signed.

@@ -71,7 +71,7 @@ impl WholeTree {
 }
 
 impl Graft {
-    /// Where a path at or below this graft is in the graft's own tree; nothing for its root.
+    /// Returns a path at or below this graft as it is in the graft's own tree; nothing for its root.
     fn inner(&self, path: &RelPath) -> Result<Option<RelPath>, RelPathError> {
         let rest = path.as_str().strip_prefix(self.at.as_str()).unwrap_or_default();
         let rest = rest.trim_start_matches('/');

@@ -99,7 +99,7 @@ impl OciReconciler {
         self.logins.registry(provider, &caller, repository.host()).await
     }
 
-    /// How the registry is reached. This is the one kind whose `insecure` lets any certificate pass, unless it names
+    /// Returns the HTTP profile for the registry. This is the one kind whose `insecure` lets any certificate pass, unless it names
     /// authorities (SRC-OCI-20).
     async fn transport(&self, attempt: &Attempt<'_, OciRepository>) -> Result<Profile, Failure> {
         let spec = &attempt.object.spec;

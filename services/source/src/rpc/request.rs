@@ -10,7 +10,7 @@ use weir_runtime::{ObjectKey, request_reconcile};
 use super::feed::News;
 use crate::catalog::{Entry, Kind};
 
-/// How long a caller is kept waiting at most; callers set shorter deadlines themselves.
+/// Longest time that a caller is kept waiting; callers set shorter deadlines themselves.
 const PATIENCE: Duration = Duration::from_secs(15 * 60);
 
 /// Requests a reconcile by the annotation that everyone uses, and waits until the status shows that it was handled.

@@ -56,7 +56,7 @@ async fn ten_thousand_sources_and_a_live_one() {
     }
 }
 
-/// How many objects the service knows.
+/// Returns the number of objects that the service knows.
 async fn listed(world: &World, token: &str) -> usize {
     let url = format!("http://127.0.0.1:{}", world.grpc);
     let channel = tonic::transport::Channel::from_shared(url).unwrap().connect_lazy();

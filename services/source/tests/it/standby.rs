@@ -9,7 +9,7 @@ use weir_testkit::{GitServer, eventually, wait_for};
 
 use crate::world::{DEADLINE, Setup, World, paths};
 
-/// How long a leader is believed after its last word, and how much longer it may take until the next one has taken over and
+/// Time for which a leader is believed after its last word, and the time that it may then take until the next one has taken over and
 /// made its artifact again, on a busy machine.
 const LEASE: Duration = Duration::from_secs(8);
 const SLACK: Duration = Duration::from_secs(30);

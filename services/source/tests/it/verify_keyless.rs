@@ -18,7 +18,7 @@ use crate::world::{DEADLINE, World};
 const OCI: &str = "OCIRepository";
 const ISSUER: &str = "https://accounts.example.com";
 const DEV: &str = "dev@example.com";
-/// Where cosign before its third version keeps the log's word.
+/// Annotation in which cosign before its third version keeps the log's word.
 const LOGGED: &str = "dev.sigstore.cosign/bundle";
 
 /// An empty list of identities accepts anyone, with a warning (DEV 28).

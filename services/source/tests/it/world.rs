@@ -48,7 +48,7 @@ impl Deref for Plane {
     }
 }
 
-/// How a controller is started, where it is not as always.
+/// Settings of a controller that differ from the usual ones.
 #[derive(Default)]
 pub struct Setup {
     /// Variables of its environment.

@@ -29,7 +29,7 @@ fn entries(volume: &SmallDisk) -> Vec<String> {
     entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
 }
 
-/// Which of the service's two places is small.
+/// The one of the service's two places that is small.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     /// `--storage-path`, where the repositories of Git are kept too.
