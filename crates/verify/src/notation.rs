@@ -3,10 +3,12 @@
 
 mod chain;
 mod cose;
+mod date;
 mod envelope;
 mod identity;
 mod inquiry;
 mod jws;
+mod name;
 mod policy;
 mod revocation;
 mod signature;
@@ -106,7 +108,7 @@ impl Statement {
         }
         certificates.lead_to(&envelope.chain, envelope.signing_time)?;
         let leaf = envelope.chain.first().ok_or("signature has no certificate")?;
-        self.identities().contain(leaf)
+        self.identities().contain(leaf, self.name())
     }
 
     /// Checks that the certificates were valid at the time of the signature if somebody vouches for that time, and
@@ -120,7 +122,7 @@ impl Statement {
     ) -> Result<(), String> {
         let chain = &envelope.chain;
         if envelope.scheme == Scheme::SigningAuthority {
-            return chain::are_valid(chain, envelope.signing_time);
+            return chain::were_valid(chain, envelope.signing_time);
         }
         if self.needs_timestamp(chain::are_over(chain, now)) {
             return timestamp::check(envelope, certificates, now, inquiry).map_err(|error| error.to_string());

@@ -6,6 +6,10 @@ use ssh_key::{Error, HashAlg, PublicKey, SshSig};
 pub(super) const NAMESPACE: &str = "git";
 /// Keys that are tried. Each costs a comparison, the one that fits a signature check.
 const MAX_KEYS: usize = 10_000;
+/// Last line of a signature.
+const END: &[u8] = b"-----END SSH SIGNATURE-----";
+/// Characters between the fields of a key.
+const BLANKS: [char; 2] = [' ', '\t'];
 
 /// Faults of an SSH signature.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -37,7 +41,7 @@ fn lines(causes: &[String]) -> String {
 /// Checks the signature with the keys of all entries that can be read; returns the fingerprint of the one that made it.
 pub(super) fn verify(payload: &[u8], signature: &[u8], entries: &[Vec<u8>]) -> Result<String, SshError> {
     let malformed = |error: Error| SshError::Malformed { reason: error.to_string() };
-    let signature = SshSig::from_pem(signature.trim_ascii()).map_err(malformed)?;
+    let signature = SshSig::from_pem(armour(signature)).map_err(malformed)?;
     let readable: Vec<Vec<PublicKey>> = entries.iter().filter_map(|entry| authorized_keys(entry)).collect();
     if readable.is_empty() {
         return Err(SshError::NoKey);
@@ -62,7 +66,40 @@ pub(super) fn verify(payload: &[u8], signature: &[u8], entries: &[Vec<u8>]) -> R
 fn authorized_keys(entry: &[u8]) -> Option<Vec<PublicKey>> {
     let text = std::str::from_utf8(entry).ok()?;
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
-    lines.map(|line| line.parse::<ssh_key::authorized_keys::Entry>().ok().map(Into::into)).collect()
+    lines.map(authorized_key).collect()
+}
+
+/// The key of a line, behind options or the name of its owner if there are any.
+fn authorized_key(line: &str) -> Option<PublicKey> {
+    key(line).or_else(|| key(behind_options(line)?))
+}
+
+/// Reads the kind of a key and the key; all behind them is a comment.
+fn key(text: &str) -> Option<PublicKey> {
+    let mut fields = text.split(BLANKS).filter(|field| !field.is_empty());
+    PublicKey::from_openssh(&format!("{} {}", fields.next()?, fields.next()?)).ok()
+}
+
+/// Returns all behind the first blank that is not in quotes.
+fn behind_options(line: &str) -> Option<&str> {
+    let (mut is_quoted, mut before) = (false, ' ');
+    for (at, character) in line.char_indices() {
+        if !is_quoted && BLANKS.contains(&character) {
+            return line.get(at..);
+        }
+        if character == '"' && before != '\\' {
+            is_quoted = !is_quoted;
+        }
+        before = character;
+    }
+    None
+}
+
+/// Returns a signature without blanks before it, and without all that stands behind it.
+fn armour(signature: &[u8]) -> &[u8] {
+    let signature = signature.trim_ascii();
+    let end = signature.windows(END.len()).position(|found| found == END);
+    end.and_then(|end| signature.get(..end + END.len())).unwrap_or(signature)
 }
 
 /// The words of the library that Flux uses.

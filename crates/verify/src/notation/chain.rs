@@ -11,6 +11,8 @@ use rustls_pki_types::{CertificateDer, TrustAnchor, UnixTime};
 use webpki::{EndEntityCert, KeyUsage, VerifiedPath, anchor_from_trusted_cert};
 use x509_parser::prelude::{FromDer, X509Certificate};
 
+use super::{date, name};
+
 /// Ends of the keys of a Secret that hold certificates.
 const SUFFIXES: [&str; 2] = [".crt", ".pem"];
 /// `id-kp-codeSigning`, encoded.
@@ -119,7 +121,7 @@ fn verified<'a>(
 pub(super) fn are_valid(chain: &[CertificateDer<'_>], at: Timestamp) -> Result<(), String> {
     for der in chain {
         let (_, certificate) = X509Certificate::from_der(der).map_err(|error| error.to_string())?;
-        let (validity, subject) = (certificate.validity(), certificate.subject());
+        let validity = certificate.validity();
         let (when, what, bound) = if at.as_second() > validity.not_after.timestamp() {
             ("after", "was expired at", validity.not_after)
         } else if at.as_second() < validity.not_before.timestamp() {
@@ -127,11 +129,28 @@ pub(super) fn are_valid(chain: &[CertificateDer<'_>], at: Timestamp) -> Result<(
         } else {
             continue;
         };
-        // No time of today in it: the message is the same until something changes.
-        let bound = bound.to_rfc2822().unwrap_or_else(|_| bound.to_string());
+        let (subject, bound) = (name::written(certificate.subject()), date::of_certificate(bound));
         return Err(format!(
             "verification time is {when} certificate \"{subject}\" validity period, it {what} \"{bound}\""
         ));
+    }
+    Ok(())
+}
+
+/// Checks that all certificates were valid when somebody signed.
+///
+/// # Errors
+/// Fails when one was not, or cannot be read.
+pub(super) fn were_valid(chain: &[CertificateDer<'_>], signed_at: Timestamp) -> Result<(), String> {
+    for der in chain {
+        let (_, certificate) = X509Certificate::from_der(der).map_err(|error| error.to_string())?;
+        let (from, until) = (certificate.validity().not_before, certificate.validity().not_after);
+        if !(from.timestamp()..=until.timestamp()).contains(&signed_at.as_second()) {
+            let (subject, time) = (name::written(certificate.subject()), date::written(signed_at));
+            return Err(format!(
+                "certificate \"{subject}\" was not valid when the digital signature was produced at \"{time}\""
+            ));
+        }
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use rustls_pki_types::CertificateDer;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer};
 
-use super::{COSE_TYPE, JWS_TYPE, MAX_ENVELOPE_BYTES, SignatureEnvelope, cose, jws, signature};
+use super::{COSE_TYPE, JWS_TYPE, MAX_ENVELOPE_BYTES, SignatureEnvelope, cose, date, jws, signature};
 
 /// Media type of the signed payload.
 const PAYLOAD_TYPE: &str = "application/vnd.cncf.notary.payload.v1+json";
@@ -122,10 +122,7 @@ impl Envelope {
     /// # Errors
     /// Fails when the signature is about another artifact.
     pub(super) fn is_about(&self, digest: &str) -> Result<(), String> {
-        if self.digest == digest {
-            return Ok(());
-        }
-        Err(format!("payload in the signature envelope is for '{}', not for '{digest}'", self.digest))
+        if self.digest == digest { Ok(()) } else { Err("content descriptor mismatch".to_owned()) }
     }
 
     /// Checks that the signature has not expired.
@@ -134,7 +131,9 @@ impl Envelope {
     /// Fails when it has.
     pub(super) fn is_in_force(&self, now: Timestamp) -> Result<(), String> {
         match self.expiry {
-            Some(expiry) if expiry <= now => Err(format!("digital signature has expired on \"{expiry}\"")),
+            Some(expiry) if expiry <= now => {
+                Err(format!("digital signature has expired on \"{}\"", date::written(expiry)))
+            }
             _ => Ok(()),
         }
     }

@@ -1,30 +1,13 @@
 //! The names that may sign: distinguished names of which a certificate's subject must have every part.
 
-use std::collections::BTreeMap;
-
 use rustls_pki_types::CertificateDer;
 use x509_parser::prelude::{FromDer, X509Certificate};
+
+use super::name::{self, Parts};
 
 const ANYONE: &str = "*";
 /// The kind of identity that is a certificate's subject. All others are for plugins.
 const SUBJECT: &str = "x509.subject";
-/// Parts that a name must have at least.
-const MANDATORY: [&str; 3] = ["C", "ST", "O"];
-/// Attributes by their object identifiers.
-const ATTRIBUTES: [(&str, &str); 9] = [
-    ("2.5.4.3", "CN"),
-    ("2.5.4.5", "SERIALNUMBER"),
-    ("2.5.4.6", "C"),
-    ("2.5.4.7", "L"),
-    ("2.5.4.8", "ST"),
-    ("2.5.4.9", "STREET"),
-    ("2.5.4.10", "O"),
-    ("2.5.4.11", "OU"),
-    ("2.5.4.17", "POSTALCODE"),
-];
-/// Attributes of which a subject may have several, the last counts.
-const REPEATABLE: [&str; 2] = ["CN", "SERIALNUMBER"];
-
 /// The signers that a statement trusts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Identities {
@@ -38,7 +21,7 @@ pub(super) enum Identities {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Name {
     written: String,
-    parts: BTreeMap<String, String>,
+    parts: Parts,
 }
 
 impl Identities {
@@ -70,24 +53,31 @@ impl Identities {
         }
     }
 
-    /// Checks that the certificate's subject is one of the identities.
+    /// Checks that the certificate's subject is one of the identities, which are those of the statement with a name.
     ///
     /// # Errors
-    /// Fails when it is none of them, or cannot be read.
-    pub(super) fn contain(&self, leaf: &CertificateDer<'_>) -> Result<(), String> {
+    /// Fails when it is none of them, could be read in two ways, or cannot be read.
+    pub(super) fn contain(&self, leaf: &CertificateDer<'_>, statement: &str) -> Result<(), String> {
         let Self::Named(names) = self else { return Ok(()) };
         if names.is_empty() {
-            return Err("no x509 trusted identities are configured in the trust policy".to_owned());
+            return Err(format!(
+                "no x509 trusted identities are configured in the trust policy \"{statement}\""
+            ));
         }
         let (_, certificate) = X509Certificate::from_der(leaf).map_err(|error| error.to_string())?;
-        let subject = subject(&certificate)?;
+        let subject = name::parse(&name::written(certificate.subject())).map_err(|fault| {
+            format!(
+                "error while parsing the certificate subject from the digital signature. error : {fault:?}"
+            )
+        })?;
         if names.iter().any(|name| name.is_part_of(&subject)) {
             return Ok(());
         }
-        let names: Vec<_> = names.iter().map(|name| &name.written).collect();
+        let names: Vec<_> = names.iter().map(Name::listed).collect();
         Err(format!(
-            "signing certificate from the digital signature does not match the X.509 trusted identities {names:?} defined \
-             in the trust policy"
+            "signing certificate from the digital signature does not match the X.509 trusted identities [{}] defined in the \
+             trust policy \"{statement}\"",
+            names.join(" ")
         ))
     }
 }
@@ -98,27 +88,6 @@ fn overlap(names: &[Name]) -> Option<(&Name, &Name)> {
     names.iter().enumerate().find_map(|(at, name)| {
         others(at).find(|(_, other)| name.is_part_of(&other.parts)).map(|(_, other)| (name, other))
     })
-}
-
-/// Returns the parts of a certificate's subject. One that is no text counts as empty.
-///
-/// # Errors
-/// When it has several parts of a kind, any of which could be meant, or one that no policy can name.
-fn subject(certificate: &X509Certificate<'_>) -> Result<BTreeMap<String, String>, String> {
-    let mut subject = BTreeMap::new();
-    for attribute in certificate.subject().iter_attributes() {
-        let oid = attribute.attr_type().to_id_string();
-        let Some((_, name)) = ATTRIBUTES.iter().find(|(id, _)| *id == oid) else {
-            return Err(format!(
-                "subject of the signing certificate has an attribute {oid} that no trusted identity can have"
-            ));
-        };
-        let value = attribute.as_str().unwrap_or_default().to_owned();
-        if subject.insert((*name).to_owned(), value).is_some() && !REPEATABLE.contains(name) {
-            return Err(format!("subject of the signing certificate has more than one '{name}'"));
-        }
-    }
-    Ok(subject)
 }
 
 impl Name {
@@ -132,7 +101,8 @@ impl Name {
             None => Err(failed("missing separator".to_owned())),
             Some((SUBJECT, "")) => Err(failed("without an identity value".to_owned())),
             Some((SUBJECT, name)) => {
-                let parts = parts(name).map_err(failed)?;
+                let invalid = |fault| failed(format!("with invalid identity value: {fault}"));
+                let parts = name::parse(name).map_err(invalid)?;
                 Ok(Some(Self { written: identity.to_owned(), parts }))
             }
             Some(_) => Ok(None),
@@ -140,44 +110,14 @@ impl Name {
     }
 
     /// Returns true when a subject has all parts of the name. A part that is empty is one that is missing.
-    fn is_part_of(&self, subject: &BTreeMap<String, String>) -> bool {
+    fn is_part_of(&self, subject: &Parts) -> bool {
         let has = |(kind, value): (&String, &String)| subject.get(kind).map_or("", String::as_str) == value;
         self.parts.iter().all(has)
     }
-}
 
-/// The parts of `C=US, ST=WA, O=acme`.
-fn parts(name: &str) -> Result<BTreeMap<String, String>, String> {
-    let mut parts = BTreeMap::new();
-    for part in split(name) {
-        let (key, value) =
-            part.split_once('=').ok_or_else(|| format!("whose part '{part}' is no key=value"))?;
-        let key = match key.trim().to_uppercase() {
-            short if short == "S" => "ST".to_owned(),
-            key => key,
-        };
-        if parts.insert(key.clone(), value.trim().to_owned()).is_some() {
-            return Err(format!("with more than one '{key}'"));
-        }
+    /// The parts as Go prints a map.
+    fn listed(&self) -> String {
+        let parts: Vec<_> = self.parts.iter().map(|(key, value)| format!("{key:?}:{value:?}")).collect();
+        format!("map[{}]", parts.join(" "))
     }
-    match MANDATORY.iter().find(|wanted| parts.get(**wanted).is_none_or(String::is_empty)) {
-        Some(missing) => Err(format!("without the mandatory attribute '{missing}'")),
-        None => Ok(parts),
-    }
-}
-
-/// The parts between commas; a backslash takes its meaning from the character behind it.
-fn split(name: &str) -> Vec<String> {
-    let mut parts = vec![String::new()];
-    let mut characters = name.chars();
-    while let Some(character) = characters.next() {
-        let last = parts.len() - 1;
-        match (character, parts.get_mut(last)) {
-            (',', _) => parts.push(String::new()),
-            ('\\', Some(part)) => part.extend(characters.next()),
-            (other, Some(part)) => part.push(other),
-            (_, None) => {}
-        }
-    }
-    parts
 }

@@ -1,6 +1,7 @@
 //! Trust policies (`trustpolicy.json`), by the rules and in the words of the Notary Project's specification.
 
 mod scope;
+mod syntax;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -38,8 +39,7 @@ pub enum PolicyError {
 }
 
 /// The action on a check that fails.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
     /// The signature is refused.
     Enforce,
@@ -78,6 +78,7 @@ pub struct TrustPolicy {
 /// The rules for some repositories.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Statement {
+    name: String,
     scopes: Vec<String>,
     /// Nothing when signatures are not looked at.
     actions: Option<Actions>,
@@ -115,7 +116,7 @@ struct Verification {
     #[serde(default)]
     level: String,
     #[serde(default, rename = "override")]
-    overrides: BTreeMap<String, Action>,
+    overrides: BTreeMap<String, String>,
     #[serde(default, rename = "verifyTimestamp")]
     timestamp: String,
 }
@@ -128,7 +129,7 @@ impl TrustPolicy {
     /// When it is malformed or breaks a rule.
     pub fn parse(json: &[u8]) -> Result<Self, PolicyError> {
         let written: WrittenPolicy = serde_json::from_slice(json)
-            .map_err(|error| PolicyError::Malformed { reason: error.to_string() })?;
+            .map_err(|error| PolicyError::Malformed { reason: syntax::fault(json, &error) })?;
         let invalid = |message: String| Err(PolicyError::Invalid(message));
         match written.version.as_str() {
             VERSION => {}
@@ -183,7 +184,7 @@ impl Statement {
         let malformed = |error: String| invalid(format!("has invalid signatureVerification: {error}"));
         let actions = written.signature_verification.actions().map_err(malformed)?;
         let timestamp = written.signature_verification.timestamp().map_err(malformed)?;
-        let scopes = registry_scopes.clone();
+        let (scopes, name) = (registry_scopes.clone(), name.clone());
         if actions.is_none() {
             if !trust_stores.is_empty() || !trusted_identities.is_empty() {
                 warnings.push(format!(
@@ -192,7 +193,7 @@ impl Statement {
                 ));
             }
             let identities = Identities::Named(Vec::new());
-            return Ok(Self { scopes, actions, stores: Vec::new(), identities, timestamp });
+            return Ok(Self { name, scopes, actions, stores: Vec::new(), identities, timestamp });
         }
         if trust_stores.is_empty() || trusted_identities.is_empty() {
             return Err(invalid(
@@ -205,18 +206,31 @@ impl Statement {
                     "has malformed trust store value \"{store}\". The required format is <TrustStoreType>:<TrustStoreName>"
                 )));
             };
-            if !STORES.contains(&kind) || name.is_empty() {
-                return Err(invalid(format!("uses an unsupported trust store \"{store}\"")));
+            if !STORES.contains(&kind) {
+                return Err(invalid(format!(
+                    "uses an unsupported trust store type \"{kind}\" in trust store value \"{store}\""
+                )));
+            }
+            if name.is_empty() || !name.chars().all(|one| one.is_ascii_alphanumeric() || "_.-".contains(one))
+            {
+                return Err(invalid(format!(
+                    "uses an unsupported trust store name \"{name}\" in trust store value \"{store}\". Named store name \
+                     needs to follow [a-zA-Z0-9_.-]+ format"
+                )));
             }
         }
         let identities = Identities::parse(trusted_identities).map_err(invalid)?;
-        Ok(Self { scopes, actions, stores: trust_stores.clone(), identities, timestamp })
+        Ok(Self { name, scopes, actions, stores: trust_stores.clone(), identities, timestamp })
     }
 
     /// Returns true when signatures are not looked at.
     #[must_use]
     pub fn skips(&self) -> bool {
         self.actions.is_none()
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
     }
 
     pub(super) fn actions(&self) -> Actions {
@@ -244,6 +258,20 @@ const fn all(action: Action) -> Actions {
     Actions { authenticity: action, authentic_timestamp: action, expiry: action, revocation: action }
 }
 
+impl Action {
+    fn parse(written: &str) -> Result<Self, String> {
+        match written {
+            "enforce" => Ok(Self::Enforce),
+            "log" => Ok(Self::Log),
+            "skip" => Ok(Self::Skip),
+            other => Err(format!(
+                "verification action \"{other}\" in custom signature verification is not supported, supported values are \
+                 [\"enforce\" \"log\" \"skip\"]"
+            )),
+        }
+    }
+}
+
 impl Verification {
     /// Returns the action of the level, with its exceptions, for each check; none when it skips all of them.
     fn actions(&self) -> Result<Option<Actions>, String> {
@@ -267,28 +295,27 @@ impl Verification {
         };
         for (check, action) in &self.overrides {
             let place = match check.as_str() {
-                "authenticity" => &mut actions.authenticity,
-                "authenticTimestamp" => &mut actions.authentic_timestamp,
-                "expiry" => &mut actions.expiry,
-                "revocation" => &mut actions.revocation,
-                "integrity" => {
-                    return Err(
-                        "\"integrity\" verification can not be overridden in custom signature verification"
-                            .into(),
-                    );
-                }
+                "authenticity" => Some(&mut actions.authenticity),
+                "authenticTimestamp" => Some(&mut actions.authentic_timestamp),
+                "expiry" => Some(&mut actions.expiry),
+                "revocation" => Some(&mut actions.revocation),
+                "integrity" => None,
                 other => {
                     return Err(format!(
-                        "verification type \"{other}\" in custom signature verification is not supported"
+                        "verification type \"{other}\" in custom signature verification is not supported, supported values \
+                         are [\"integrity\" \"authenticity\" \"authenticTimestamp\" \"expiry\" \"revocation\"]"
                     ));
                 }
             };
-            if *action == Action::Skip && check != "revocation" {
-                return Err(format!(
-                    "\"{check}\" verification can not be skipped in custom signature verification"
-                ));
+            let action = Action::parse(action)?;
+            let refused = |what| {
+                Err(format!("\"{check}\" verification can not be {what} in custom signature verification"))
+            };
+            match place {
+                None => return refused("overridden"),
+                Some(_) if action == Action::Skip && check != "revocation" => return refused("skipped"),
+                Some(place) => *place = action,
             }
-            *place = *action;
         }
         Ok(Some(actions))
     }

@@ -16,6 +16,7 @@ use x509_parser::prelude::{
 
 use super::chain::rules::Purpose;
 use super::inquiry::Inquiry;
+use super::name;
 
 /// `authorityInfoAccess`.
 const ACCESS: &str = "1.3.6.1.5.5.7.1.1";
@@ -94,7 +95,7 @@ pub(super) fn check(
     // All questions are put down before one is waited for.
     let standings = links.iter().map(|link| {
         let standing = standing(link, inquiry);
-        (link.certificate.subject().to_string(), standing)
+        (name::written(link.certificate.subject()), standing)
     });
     let standings: Vec<_> = standings.collect();
     verdict(&standings, purpose)

@@ -14,6 +14,7 @@ use super::chain::rules::{self, Purpose, RuleError};
 use super::envelope::Envelope;
 use super::inquiry::Inquiry;
 use super::revocation::{self, RevocationError};
+use super::{date, name};
 
 #[derive(Debug, thiserror::Error)]
 pub(super) enum TimestampError {
@@ -30,10 +31,12 @@ pub(super) enum TimestampError {
     #[error("certificate cannot be read")]
     Certificate,
     #[error(
-        "timestamp can be before certificate \"{subject}\" validity period, it will be valid from {from}"
+        "timestamp can be before certificate \"{subject}\" validity period, it will be valid from \"{from}\""
     )]
     Early { subject: String, from: String },
-    #[error("timestamp can be after certificate \"{subject}\" validity period, it was expired at {until}")]
+    #[error(
+        "timestamp can be after certificate \"{subject}\" validity period, it was expired at \"{until}\""
+    )]
     Late { subject: String, until: String },
     #[error(transparent)]
     Revocation(#[from] RevocationError),
@@ -61,13 +64,13 @@ pub(super) fn check(
 /// Checks that a certificate was valid from one time to another.
 fn is_within(earliest: Timestamp, latest: Timestamp, der: &CertificateDer<'_>) -> Result<(), TimestampError> {
     let (_, certificate) = X509Certificate::from_der(der).map_err(|_| TimestampError::Certificate)?;
-    let (validity, subject) = (certificate.validity(), certificate.subject().to_string());
+    let (validity, subject) = (certificate.validity(), name::written(certificate.subject()));
     let bound = |second: i64| Timestamp::from_second(second).map_err(|_| TimestampError::Certificate);
     if earliest < bound(validity.not_before.timestamp())? {
-        return Err(TimestampError::Early { subject, from: validity.not_before.to_string() });
+        return Err(TimestampError::Early { subject, from: date::of_certificate(validity.not_before) });
     }
     if latest > bound(validity.not_after.timestamp())? {
-        return Err(TimestampError::Late { subject, until: validity.not_after.to_string() });
+        return Err(TimestampError::Late { subject, until: date::of_certificate(validity.not_after) });
     }
     Ok(())
 }

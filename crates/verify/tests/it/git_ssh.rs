@@ -42,6 +42,37 @@ fn any_key_of_any_entry_is_enough() {
     );
 }
 
+/// As files of authorized keys and of allowed signers have them.
+#[rstest]
+#[case::owner("me@example.com {}", true)]
+#[case::option("no-pty {}", true)]
+#[case::options("namespaces=\"git\",valid-after=\"20200101\" {}", true)]
+#[case::quoted_blanks("command=\"say \\\"a b\\\", c\",no-pty {}", true)]
+#[case::tabs("me@example.com\t {} the key of\tmine", true)]
+#[case::comment("{} the key of mine", true)]
+#[case::two_names("me@example.com you@example.com {}", false)]
+#[case::unclosed("command=\"say {}", false)]
+#[case::no_blank("me@example.com,{}", false)]
+fn lines_of_keys(#[case] line: &str, #[case] is_good: bool) {
+    let key = SshKey::generate("ed25519").unwrap();
+    let signature = key.sign("git", PAYLOAD, &[]).unwrap();
+    let public = key.public().unwrap();
+    let fields: Vec<_> = public.split_ascii_whitespace().take(2).collect();
+    let line = line.replace("{}", &fields.join(" "));
+    assert_eq!(verify(&[("a.sshpub", &line)], &signature).is_ok(), is_good, "{line}");
+    let wide = line.replace("ssh-ed25519 ", "ssh-ed25519 \t ");
+    assert_eq!(verify(&[("a.sshpub", &wide)], &signature).is_ok(), is_good, "{wide}");
+    let other = line.replace("ssh-ed25519 ", "ssh-rsa ");
+    verify(&[("a.sshpub", &other)], &signature).unwrap_err();
+}
+
+#[test]
+fn what_stands_behind_a_signature_does_not_count() {
+    let key = SshKey::generate("ed25519").unwrap();
+    let signature = key.sign("git", PAYLOAD, &[]).unwrap();
+    verify(&[("a.sshpub", &key.public().unwrap())], &format!("{signature}\nmore")).unwrap();
+}
+
 #[test]
 fn what_does_not_verify_says_why() {
     let (key, other) = (SshKey::generate("ed25519").unwrap(), SshKey::generate("ed25519").unwrap());

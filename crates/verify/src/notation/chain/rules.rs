@@ -4,6 +4,7 @@
 use rustls_pki_types::CertificateDer;
 use x509_parser::prelude::{ExtendedKeyUsage, FromDer, X509Certificate, X509Error};
 
+use super::super::name;
 use super::super::signed::Signed;
 
 /// `digitalSignature` and `nonRepudiation`, as bits: all that a signer's key may be for.
@@ -148,5 +149,5 @@ fn malformed(error: X509Error) -> RuleError {
 }
 
 fn subject(certificate: &X509Certificate<'_>) -> String {
-    certificate.subject().to_string()
+    name::written(certificate.subject())
 }

@@ -34,7 +34,7 @@ fn judge(
 #[rstest]
 #[case(&[], &[], None)]
 #[case(&[5], &[], Some("signing certificate with subject \"CN=authority below\" is revoked"))]
-#[case(&[], &[7], Some("signing certificate with subject \"CN=signer, C=US, ST=WA, O=weir\" is revoked"))]
+#[case(&[], &[7], Some("signing certificate with subject \"CN=signer,ST=WA,O=weir,C=US\" is revoked"))]
 #[case(&[7], &[5], None)]
 fn authorities_are_asked_after_too(
     #[case] of_root: &[u8],
@@ -79,7 +79,7 @@ const BROKEN: [(&str, Change, Change, Chain); 9] = [
     ),
     ("has no key usage", |_| {}, |params| params.key_usages.clear(), |_| {}),
     (
-        "the key usage of certificate with subject \"CN=signer, C=US, ST=WA, O=weir\"",
+        "the key usage of certificate with subject \"CN=signer,ST=WA,O=weir,C=US\"",
         |_| {},
         |params| params.key_usages.push(KeyUsagePurpose::KeyAgreement),
         |_| {},
@@ -91,7 +91,7 @@ const BROKEN: [(&str, Change, Change, Chain); 9] = [
         |_| {},
     ),
     (
-        "certificate with subject \"CN=signer, C=US, ST=WA, O=weir\" is not issued by",
+        "certificate with subject \"CN=signer,ST=WA,O=weir,C=US\" is not issued by",
         |_| {},
         |_| {},
         |chain| {

@@ -178,9 +178,9 @@ fn what_a_server_is_asked() {
 /// Results of each level for each answer of the servers.
 #[rstest]
 #[case::good(Answer::default(), None)]
-#[case::revoked(Answer { status: revoked(), ..Answer::default() }, Some("O=weir\" is revoked"))]
+#[case::revoked(Answer { status: revoked(), ..Answer::default() }, Some("C=US\" is revoked"))]
 #[case::unknown(Answer { status: CertStatus::unknown(), ..Answer::default() },
-    Some("O=weir\" revocation status is unknown: OCSP server http://ocsp.test/status: certificate has unknown status"))]
+    Some("C=US\" revocation status is unknown: OCSP server http://ocsp.test/status: certificate has unknown status"))]
 #[case::old(Answer { until: Some("2025-12-31T23:59:59Z"), ..Answer::default() }, Some("response has expired"))]
 #[case::endless(Answer { until: None, ..Answer::default() }, Some("response has expired, or does not say when"))]
 #[case::other(Answer { serial: 8, ..Answer::default() }, Some("response is not about the certificate"))]

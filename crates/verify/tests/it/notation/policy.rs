@@ -43,16 +43,30 @@ fn one_trusting(identities: &[&str]) -> Value {
 #[case(json!({"version": "1.0", "trustPolicies": [statement(json!({"trustStores": []}))]}),
     "trust policy: trust policy statement \"a\" is either missing trust stores or trusted identities, both must be specified")]
 #[case(json!({"version": "1.0", "trustPolicies": [statement(json!({"trustStores": ["x:y"]}))]}),
-    "trust policy: trust policy statement \"a\" uses an unsupported trust store \"x:y\"")]
+    "trust policy: trust policy statement \"a\" uses an unsupported trust store type \"x\" in trust store value \"x:y\"")]
+#[case(json!({"version": "1.0", "trustPolicies": [statement(json!({"trustStores": ["ca:a b"]}))]}),
+    "trust policy: trust policy statement \"a\" uses an unsupported trust store name \"a b\" in trust store value \"ca:a b\". \
+     Named store name needs to follow [a-zA-Z0-9_.-]+ format")]
 #[case(json!({"version": "1.0", "trustPolicies": [statement(json!({"trustStores": ["x"]}))]}),
     "trust policy: trust policy statement \"a\" has malformed trust store value \"x\". The required format is \
      <TrustStoreType>:<TrustStoreName>")]
-#[case(json!({"version": "1.0", "trustPolicies": [statement(json!({"trustedIdentities": ["x509.subject: C=US"]}))]}),
-    "trust policy: trust policy statement \"a\" has trusted identity \"x509.subject: C=US\" without the mandatory attribute 'ST'")]
 #[case(json!({"version": "1.0", "trustPolicies": [statement(json!({"signatureVerification":
     {"level": "strict", "override": {"authenticity": "skip"}}}))]}),
     "trust policy: trust policy statement \"a\" has invalid signatureVerification: \"authenticity\" verification can not be skipped in \
      custom signature verification")]
+#[case(json!({"version": "1.0", "trustPolicies": [statement(json!({"signatureVerification":
+    {"level": "strict", "override": {"integrity": "log"}}}))]}),
+    "trust policy: trust policy statement \"a\" has invalid signatureVerification: \"integrity\" verification can not be overridden in \
+     custom signature verification")]
+#[case(json!({"version": "1.0", "trustPolicies": [statement(json!({"signatureVerification":
+    {"level": "strict", "override": {"name": "log"}}}))]}),
+    "trust policy: trust policy statement \"a\" has invalid signatureVerification: verification type \"name\" in custom signature \
+     verification is not supported, supported values are [\"integrity\" \"authenticity\" \"authenticTimestamp\" \"expiry\" \
+     \"revocation\"]")]
+#[case(json!({"version": "1.0", "trustPolicies": [statement(json!({"signatureVerification":
+    {"level": "strict", "override": {"expiry": "Log"}}}))]}),
+    "trust policy: trust policy statement \"a\" has invalid signatureVerification: verification action \"Log\" in custom signature \
+     verification is not supported, supported values are [\"enforce\" \"log\" \"skip\"]")]
 #[case(json!({"version": "1.0", "trustPolicies": [statement(json!({"signatureVerification":
     {"level": "strict", "verifyTimestamp": "never"}}))]}),
     "trust policy: trust policy statement \"a\" has invalid signatureVerification: verifyTimestamp must be \"always\" or \
@@ -67,14 +81,96 @@ fn one_trusting(identities: &[&str]) -> Value {
 #[case(one_trusting(&["acme"]), "trust policy: trust policy statement \"a\" has trusted identity \"acme\" missing separator")]
 #[case(one_trusting(&["x509.subject:"]),
     "trust policy: trust policy statement \"a\" has trusted identity \"x509.subject:\" without an identity value")]
-#[case(one_trusting(&["x509.subject: C=US, ST=WA, O="]),
-    "trust policy: trust policy statement \"a\" has trusted identity \"x509.subject: C=US, ST=WA, O=\" without the mandatory \
-     attribute 'O'")]
-#[case(one_trusting(&["x509.subject: C=US, ST=WA, O=acme, OU=a, OU=b"]),
-    "trust policy: trust policy statement \"a\" has trusted identity \"x509.subject: C=US, ST=WA, O=acme, OU=a, OU=b\" with \
-     more than one 'OU'")]
 fn policies_that_break_a_rule(#[case] policy: Value, #[case] message: &str) {
     assert_eq!(TrustPolicy::parse(policy.to_string().as_bytes()).unwrap_err().to_string(), message);
+}
+
+const AT_LEAST: &str = "'C', 'ST' or 'S', and 'O' RDN attributes at a minimum";
+
+/// Names that could be read in two ways, or in none.
+#[rstest]
+#[case(
+    " C=US",
+    "distinguished name (DN) \" C=US\" has no mandatory RDN attribute for \"ST\", it must contain {}"
+)]
+#[case(
+    "C=US, ST=WA, O=",
+    "distinguished name (DN) \"C=US, ST=WA, O=\" has no mandatory RDN attribute for \"O\", it must contain {}"
+)]
+#[case(
+    "c=US,ST=WA,O=a",
+    "distinguished name (DN) \"c=US,ST=WA,O=a\" has no mandatory RDN attribute for \"C\", it must contain {}"
+)]
+#[case(
+    "C=US,ST=WA,O=a,OU=a,OU=b",
+    "distinguished name (DN) \"C=US,ST=WA,O=a,OU=a,OU=b\" has duplicate RDN attribute for \"OU\", \
+    DN can only have unique RDN attributes"
+)]
+#[case(
+    "C=US,S=WA,ST=WA,O=a",
+    "distinguished name (DN) \"C=US,S=WA,ST=WA,O=a\" has duplicate RDN attribute for \"ST\", \
+    DN can only have unique RDN attributes"
+)]
+#[case(
+    "C=US+ST=WA,O=a",
+    "distinguished name (DN) \"C=US+ST=WA,O=a\" has multi-valued RDN attributes, remove multi-valued RDN \
+    attributes as they are not supported"
+)]
+#[case(
+    "C=US,ST=WA,O=#0c",
+    "unsupported distinguished name (DN) \"C=US,ST=WA,O=#0c\": notation does not support x509.subject \
+    identities containing \"=#\""
+)]
+#[case(
+    "C=US,WA,O=a",
+    "parsing distinguished name (DN) \"C=US,WA,O=a\" failed with err: incomplete type, value pair. \
+    A valid DN must contain {}, and follow RFC 4514 standard"
+)]
+#[case(
+    "C=US;ST=WA;a",
+    "parsing distinguished name (DN) \"C=US;ST=WA;a\" failed with err: DN ended with incomplete type, value \
+    pair. A valid DN must contain {}, and follow RFC 4514 standard"
+)]
+#[case(
+    "C=US,O=a,ST=\\",
+    "parsing distinguished name (DN) \"C=US,O=a,ST=\\\\\" failed with err: got corrupted escaped \
+    character: '\\'. A valid DN must contain {}, and follow RFC 4514 standard"
+)]
+#[case(
+    "C=US,O=a,ST=\\z0",
+    "parsing distinguished name (DN) \"C=US,O=a,ST=\\\\z0\" failed with err: failed to decode escaped \
+    character: encoding/hex: invalid byte: z0. A valid DN must contain {}, and follow RFC 4514 standard"
+)]
+fn identities_that_are_no_names(#[case] name: &str, #[case] fault: &str) {
+    let policy = one_trusting(&[&format!("x509.subject:{name}")]);
+    assert_eq!(
+        TrustPolicy::parse(policy.to_string().as_bytes()).unwrap_err().to_string(),
+        format!(
+            "trust policy: trust policy statement \"a\" has trusted identity \"x509.subject:{}\" with invalid identity \
+             value: {}",
+            name,
+            fault.replace("{}", AT_LEAST)
+        )
+    );
+}
+
+#[rstest]
+#[case("", "unexpected end of JSON input")]
+#[case("{\"version\": ", "unexpected end of JSON input")]
+#[case("junk", "invalid character 'j' looking for beginning of value")]
+#[case("{\n  \"version\": '1.0'}", "invalid character '\\'' looking for beginning of value")]
+#[case("{\"version\": \"1.0\n\"}", "invalid character '\\n' in string literal")]
+#[case("{\"version\": \"\\d\"}", "invalid character 'd' in string escape code")]
+#[case("{\"version\": \"1.0\"\n\"trustPolicies\": []}", "invalid character '\"' after object key:value pair")]
+#[case("{\"version\" \"1.0\"}", "invalid character '\"' after object key")]
+#[case("{version: 1}", "invalid character 'v' looking for beginning of object key string")]
+#[case("{\"version\": \"1.0\",\n}", "invalid character '}' looking for beginning of object key string")]
+#[case("{\"trustPolicies\": [1 2]}", "invalid character '2' after array element")]
+#[case("{\"trustPolicies\": [1,]}", "invalid character ']' looking for beginning of value")]
+#[case("{} {}", "invalid character '{' after top-level value")]
+fn policies_that_are_no_json(#[case] policy: &str, #[case] fault: &str) {
+    let expected = format!("error occurred while parsing trustpolicy.json: {fault}");
+    assert_eq!(TrustPolicy::parse(policy.as_bytes()).unwrap_err().to_string(), expected);
 }
 
 /// A strict statement whose scope is mistyped must not leave its repository to the statement for all others.
@@ -138,8 +234,6 @@ fn statements_are_found_by_repository() {
     assert!(policy.statement("r/other", "").unwrap().skips());
     let error = policy.statement("r/unknown", "r/unknown@sha256:a").unwrap_err().to_string();
     assert!(error.starts_with("artifact \"r/unknown@sha256:a\" has no applicable trust policy statement."));
-    let error = TrustPolicy::parse(b"junk").unwrap_err().to_string();
-    assert!(error.starts_with("error occurred while parsing trustpolicy.json: "), "{error}");
 }
 
 #[test]

@@ -108,8 +108,10 @@ fn what_was_signed_in_time(#[case] token: Token) {
 
 /// Results of each level for each token.
 #[rstest]
-#[case::late(Token { time: "20220101000001Z", ..Token::default() }, "timestamp can be after certificate")]
-#[case::early(Token { time: "20201231235959Z", ..Token::default() }, "timestamp can be before certificate")]
+#[case::late(Token { time: "20220101000001Z", ..Token::default() }, "timestamp can be after certificate \"CN=signer,ST=WA,O=weir,C=US\" validity period, \
+    it was expired at \"Sat, 01 Jan 2022 00:00:00 +0000\"")]
+#[case::early(Token { time: "20201231235959Z", ..Token::default() }, "timestamp can be before certificate \"CN=signer,ST=WA,O=weir,C=US\" validity period, \
+    it will be valid from \"Fri, 01 Jan 2021 00:00:00 +0000\"")]
 #[case::perhaps_late(Token { time: "20211231235959Z", seconds: Some(2), ..Token::default() }, "timestamp can be after")]
 #[case::perhaps_early(Token { time: "20210101000001Z", seconds: Some(2), ..Token::default() }, "timestamp can be before")]
 #[case::by_its_policy(Token { time: "20220101000000Z", policy: BASELINE, ..Token::default() }, "timestamp can be after")]
@@ -238,7 +240,7 @@ fn clocks_that_are_authorities() {
 #[rstest]
 #[case(&[], None)]
 #[case(&[8], None)]
-#[case(&[7], Some("timestamping certificate with subject \"CN=signer, C=US, ST=WA, O=weir\" is revoked"))]
+#[case(&[7], Some("timestamping certificate with subject \"CN=signer,ST=WA,O=weir,C=US\" is revoked"))]
 fn clocks_that_were_taken_back(#[case] revoked: &[u8], #[case] expected: Option<&str>) {
     let world = World::create(|params| {
         params.crl_distribution_points = vec![CrlDistributionPoint { uris: vec![LIST.into()] }];
