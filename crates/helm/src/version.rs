@@ -74,7 +74,7 @@ pub(crate) fn is_valid(version: &str) -> bool {
     Version::parse(version).is_ok()
 }
 
-/// The release that is meant: the one that is named exactly, otherwise the highest of a range; of equal ones the newest.
+/// The release that is meant: the one that is named exactly, otherwise the highest of a range; of equal ones the newest, and of those the last.
 ///
 /// # Errors
 /// When nothing matches or `wanted` is no range.
@@ -89,10 +89,9 @@ pub fn select<'a>(chart: &str, releases: &'a [Release], wanted: &str) -> Result<
     let versions =
         releases.iter().filter_map(|release| Some((Version::parse_tag(&release.version).ok()?, release)));
     let matching = versions.filter(|(version, _)| range.matches(version));
-    // `max_by` takes the last of equals; the first one stands first in the index.
-    let best = matching
-        .rev()
-        .max_by(|(a, left), (b, right)| a.cmp(b).then_with(|| created(left).cmp(&created(right))));
+    // Of equals the last one, as Flux's sort leaves them.
+    let best =
+        matching.max_by(|(a, left), (b, right)| a.cmp(b).then_with(|| created(left).cmp(&created(right))));
     best.map(|(_, release)| release)
         .ok_or_else(|| SelectError::NoMatch { chart: chart.to_owned(), wanted: wanted.to_owned() })
 }
@@ -154,7 +153,7 @@ pub fn with_metadata(version: &str, metadata: &str) -> Result<String, VersionMet
 ///
 /// # Errors
 /// When range or version are none.
-pub fn is_in_range(version: &str, range: &str) -> Result<bool, SemverError> {
+pub(crate) fn is_in_range(version: &str, range: &str) -> Result<bool, SemverError> {
     Ok(Constraint::parse(range)?.matches(&Version::parse(version)?))
 }
 
@@ -203,9 +202,9 @@ mod tests {
     }
 
     #[test]
-    fn the_first_of_equals_wins() {
+    fn the_last_of_equals_wins() {
         let releases = releases(&[("1.0.0+a", ""), ("1.0.0+b", "")]);
-        assert_eq!(select("app", &releases, "*").unwrap().version, "1.0.0+a");
+        assert_eq!(select("app", &releases, "*").unwrap().version, "1.0.0+b");
     }
 
     #[rstest]
