@@ -5,7 +5,7 @@ use weir_ignore::Glob;
 
 use crate::{DockerConfig, RegistryCredentials};
 
-/// Names of Docker Hub in pull Secrets and images.
+/// Names of Docker Hub in pull Secrets and images. A pattern that fits another one than the image's does not mean it.
 const DOCKER_HUB: [&str; 3] = ["index.docker.io", "docker.io", "registry-1.docker.io"];
 
 /// The credentials of several Secrets.
@@ -42,9 +42,9 @@ impl Keyring {
     #[must_use]
     pub fn lookup(&self, registry: &str, repository: &str) -> Vec<RegistryCredentials> {
         let (host, port) = split_port(registry);
-        let hosts: &[&str] = if DOCKER_HUB.contains(&host) { &DOCKER_HUB } else { &[host] };
+        let is_hub = DOCKER_HUB.contains(&host);
         let matching = self.entries.iter().filter(|(key, _)| {
-            hosts.iter().any(|host| key.host_matches(host))
+            (key.host_matches(host) || is_hub && DOCKER_HUB.contains(&key.host.as_str()))
                 && key.port.as_deref() == port
                 && repository.starts_with(&key.path)
         });

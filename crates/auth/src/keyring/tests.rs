@@ -37,6 +37,8 @@ fn passwords(found: &[RegistryCredentials]) -> Vec<String> {
 #[case::star_is_one_label("*.example.com", "a.r.example.com", "a", false)]
 #[case::docker_hub("https://index.docker.io/v1/", "docker.io", "library/alpine", true)]
 #[case::docker_hub_short("docker.io", "index.docker.io", "library/alpine", true)]
+#[case::pattern_for_docker_hub("*.docker.io", "index.docker.io", "library/alpine", true)]
+#[case::pattern_for_another_name_of_docker_hub("*.io", "index.docker.io", "library/alpine", false)]
 fn keys(#[case] key: &str, #[case] registry: &str, #[case] repository: &str, #[case] found: bool) {
     let config = format!(r#"{{"auths":{{"{key}":{{"username":"u","password":"p"}}}}}}"#);
     assert_eq!(ring(&[&config]).lookup(registry, repository).len(), usize::from(found));
