@@ -61,7 +61,10 @@ pub struct Reply {
 }
 
 /// The client of webhooks, and of most other types.
-pub static HOOK: ClientProfile = ClientProfile {
+pub static HOOK: ClientProfile = HOOK_CLIENT;
+
+/// The habits of that client, for types that differ from it in a few.
+pub(super) const HOOK_CLIENT: ClientProfile = ClientProfile {
     tries: Tries::Doubling { most: MAX_TRIES },
     hides_paths: true,
     unanswered_prefix: "failed to execute request: ",
@@ -105,7 +108,9 @@ mod tests {
     use rstest::rstest;
     use url::Url;
 
-    use super::super::{azure_devops, bitbucket, bitbucket_server, datadog, gitea, github, gitlab};
+    use super::super::{
+        azure_devops, bitbucket, bitbucket_server, datadog, gitea, github, gitlab, googlepubsub,
+    };
     use super::*;
 
     #[rstest]
@@ -155,6 +160,18 @@ mod tests {
     #[case(&azure_devops::CLIENT, 400, r#"{"message":"TF400813"}"#, "TF400813")]
     #[case(&azure_devops::CLIENT, 401, "", "Request returned status: 401 Unauthorized")]
     #[case(&datadog::CLIENT, 403, "{}", "403 Forbidden")]
+    #[case(
+        &googlepubsub::CLIENT,
+        403,
+        r#"{"error":{"code":403,"message":"User not authorized.","status":"PERMISSION_DENIED"}}"#,
+        "rpc error: code = PermissionDenied desc = User not authorized."
+    )]
+    #[case(
+        &googlepubsub::CLIENT,
+        403,
+        "<html>",
+        "request failed: request failed with status code 403: <html>"
+    )]
     fn refusals(
         #[case] client: &'static ClientProfile,
         #[case] code: u16,

@@ -6,9 +6,9 @@ use weir_auth::{App, AppError};
 
 use super::github::is_api;
 
-const OWNER: &str = "githubAppInstallationOwner";
-const INSTALLATION: &str = "githubAppInstallationID";
-const KEY: &str = "githubAppPrivateKey";
+pub(super) const OWNER: &str = "githubAppInstallationOwner";
+pub(super) const INSTALLATION: &str = "githubAppInstallationID";
+pub(super) const KEY: &str = "githubAppPrivateKey";
 const BASE: &str = "githubAppBaseURL";
 /// Path of the API of a GitHub Enterprise server.
 const API: &str = "/api/v3";

@@ -8,7 +8,7 @@ use url::Url;
 use super::{Delivery, InitError, Notifier, RenderError, Settings};
 use crate::event::Event;
 
-const SCHEMES: [&str; 2] = ["nats", "tls"];
+const SCHEMES: [&str; 3] = ["nats", "tls", "tcp"];
 /// Servers of one address that are tried; a cluster has three or five.
 const MAX_SERVERS: usize = 16;
 
@@ -147,7 +147,7 @@ mod tests {
     #[case(
         "ws://u:hunter2@h",
         "s",
-        "invalid NATS server (address): the scheme must be one of nats, tls, got 'ws'"
+        "invalid NATS server (address): the scheme must be one of nats, tls, tcp, got 'ws'"
     )]
     #[case(&["a"; 17].join(","), "s", "NATS server (address) names 17 servers, 16 at most")]
     #[case("nats://u:hunter2@", "s", "invalid NATS server (address): it is no URL")]
@@ -157,9 +157,9 @@ mod tests {
 
     #[test]
     fn an_address_names_several_servers() {
-        let servers = built("a, nats://u:p@b:1,tls://c", "s").unwrap().servers;
+        let servers = built("a, nats://u:p@b:1,tls://c,tcp://d", "s").unwrap().servers;
         let texts: Vec<_> = servers.iter().map(Url::as_str).collect();
-        assert_eq!(texts, ["nats://a", "nats://u:p@b:1", "tls://c"]);
+        assert_eq!(texts, ["nats://a", "nats://u:p@b:1", "tls://c", "tcp://d"]);
     }
 
     const CREDS: &str = "-----BEGIN NATS USER JWT-----\neyJ0\n------END NATS USER JWT------\n\n*** IMPORTANT ***\n\n\

@@ -10,6 +10,7 @@ use weir_http::{Profile, Proxy, SecretError};
 use weir_runtime::ObjectKey;
 use weir_yaml::{Limits, Node, Source, Value, parse_first_document, yaml11_value};
 
+use super::github_app::{INSTALLATION, KEY as PRIVATE_KEY, OWNER as INSTALLATION_OWNER};
 use super::{GIT_STATUS_TYPES, Settings};
 
 /// Bytes of an address in a Secret, as the API admits for `spec.address`.
@@ -20,7 +21,7 @@ const MAX_HEADERS: usize = 64 * 1024;
 /// Variable that names the cloud of Azure (NTF-115).
 const AUTHORITY_HOST: &str = "AZURE_AUTHORITY_HOST";
 
-/// Entry of a Secret with a GitHub App.
+/// Entries of a Secret with a GitHub App.
 const APP_ID: &str = "githubAppID";
 
 /// Errors in the references of a Provider that keep settings from being made.
@@ -47,6 +48,11 @@ pub enum ResolveError {
     /// The Secret of the TLS material.
     #[error("failed to get TLS config: {0}")]
     Tls(#[source] SecretError),
+    /// No installation of a GitHub App is named, or two are.
+    #[error(
+        "failed to get TLS config: secret '{0}' must contain exactly one of '{INSTALLATION_OWNER}' or '{INSTALLATION}'"
+    )]
+    Installation(String),
 }
 
 /// Everything for one delivery.
@@ -88,8 +94,9 @@ pub async fn resolve(
                 Profile { ca: certificates.ca, identity: certificates.identity, ..resolved.profile };
         }
         // Git services take their TLS material from the one Secret; half a pair is not used then.
-        (None, Some(Secret { data, .. })) if GIT_STATUS_TYPES.contains(&spec.type_.as_str()) => {
-            resolved.profile.add_whole_tls(&data);
+        (None, Some(secret)) if GIT_STATUS_TYPES.contains(&spec.type_.as_str()) => {
+            check_installation(&secret)?;
+            resolved.profile.add_whole_tls(&secret.data);
         }
         _ => {}
     }
@@ -98,6 +105,15 @@ pub async fn resolve(
     }
     resolved.secrets.extend(resolved.settings.secrets());
     Ok(resolved)
+}
+
+/// Checks that a GitHub App has one installation. Flux asks for it where it reads the TLS material, for other types later.
+fn check_installation(secret: &Secret) -> Result<(), ResolveError> {
+    let has = |key: &str| secret.data.contains_key(key);
+    if has(APP_ID) && has(PRIVATE_KEY) && has(INSTALLATION_OWNER) == has(INSTALLATION) {
+        return Err(ResolveError::Installation(secret.place.clone()));
+    }
+    Ok(())
 }
 
 fn from_spec(provider: &Provider, commit_status: String) -> Result<Resolved, ResolveError> {

@@ -45,7 +45,8 @@ fn payload(event: &Event, channel: &str) -> Value {
     for (key, value) in &event.metadata {
         text.push_str(&format!("\\- *{}*: {}\n", escape(key), escape(value)));
     }
-    with(json!({"chat_id": chat, "text": text, "parse_mode": "MarkdownV2"}), "message_thread_id", thread)
+    let payload = with(json!({"chat_id": chat}), "message_thread_id", thread);
+    with(with(payload, "text", Some(text)), "parse_mode", Some("MarkdownV2"))
 }
 
 fn escape(text: &str) -> String {

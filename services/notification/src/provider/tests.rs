@@ -475,6 +475,16 @@ fn telegram_knows_threads(#[case] channel: &str, #[case] thread: Option<&str>) {
     let body: Value = serde_json::from_slice(&only_message(&settings, &event("info")).body).unwrap();
     assert_eq!(body["chat_id"], "1");
     assert_eq!(body.get("message_thread_id").and_then(Value::as_str), thread);
+    // In the order of Flux's: the bytes are the same.
+    let keys: Vec<&str> = body.as_object().unwrap().keys().map(String::as_str).collect();
+    let expected = ["chat_id", "message_thread_id", "text", "parse_mode"];
+    assert_eq!(
+        keys,
+        expected
+            .into_iter()
+            .filter(|key| thread.is_some() || *key != "message_thread_id")
+            .collect::<Vec<_>>()
+    );
 }
 
 #[test]

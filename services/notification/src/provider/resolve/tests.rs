@@ -75,3 +75,16 @@ fn other_headers_are_refused_in_the_words_of_go(#[case] headers: &str, #[case] e
     let refused = credentials(&[("headers", headers)]).err().unwrap().to_string();
     assert_eq!(refused, format!("{text} {expected}"));
 }
+
+#[rstest]
+#[case::one(&[APP_ID, PRIVATE_KEY, INSTALLATION], true)]
+#[case::none(&[APP_ID, PRIVATE_KEY], false)]
+#[case::two(&[APP_ID, PRIVATE_KEY, INSTALLATION, INSTALLATION_OWNER], false)]
+#[case::no_key(&[APP_ID], true)]
+#[case::no_app(&["token"], true)]
+fn an_app_has_one_installation(#[case] keys: &[&str], #[case] is_good: bool) {
+    let entries: Vec<_> = keys.iter().map(|key| (*key, "1")).collect();
+    let checked = check_installation(&secret(&entries)).map_err(|error| error.to_string());
+    let text = "failed to get TLS config: secret 'apps/creds' must contain exactly one of 'githubAppInstallationOwner' or 'githubAppInstallationID'";
+    assert_eq!(checked, if is_good { Ok(()) } else { Err(text.to_owned()) });
+}
