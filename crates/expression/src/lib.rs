@@ -9,6 +9,7 @@
 
 mod bounds;
 mod cel_go_error;
+mod computed;
 mod functions;
 mod go;
 mod interrupt;
@@ -20,6 +21,7 @@ use std::sync::Arc;
 use cel::{Context, Env, IdedExpr, Program, Value, extensions};
 use serde_json::Value as Json;
 
+pub use self::computed::Computed;
 use self::interrupt::{Limit, interruptible};
 pub use self::types::Type;
 pub use self::value::Numbers;
@@ -133,10 +135,7 @@ impl Expression {
         variables: &[(&str, &Json)],
         may_go_on: impl Fn() -> bool + Send + Sync,
     ) -> Result<bool, ExpressionError> {
-        match self.evaluate(variables, may_go_on)? {
-            Value::Bool(verdict) => Ok(verdict),
-            _ => Err(self.is_no("boolean")),
-        }
+        self.as_bool(self.evaluate(variables, None, may_go_on)?)
     }
 
     /// Evaluates to a text.
@@ -148,28 +147,16 @@ impl Expression {
         variables: &[(&str, &Json)],
         may_go_on: impl Fn() -> bool + Send + Sync,
     ) -> Result<String, ExpressionError> {
-        match self.evaluate(variables, may_go_on)? {
+        match self.evaluate(variables, None, may_go_on)? {
             Value::String(text) => Ok(text.to_string()),
             _ => Err(self.is_no("string")),
         }
     }
 
-    /// Evaluates to a value that other expressions can use.
-    ///
-    /// # Errors
-    /// When the evaluation fails or yields what JSON cannot hold.
-    pub fn to_json(
-        &self,
-        variables: &[(&str, &Json)],
-        may_go_on: impl Fn() -> bool + Send + Sync,
-    ) -> Result<Json, ExpressionError> {
-        let value = self.evaluate(variables, may_go_on)?;
-        value.json().map_err(|_| self.failed("the result cannot be used as a value".to_owned()))
-    }
-
     fn evaluate(
         &self,
         variables: &[(&str, &Json)],
+        computed: Option<&Computed>,
         may_go_on: impl Fn() -> bool + Send + Sync,
     ) -> Result<Value, ExpressionError> {
         let limit = Limit::new(may_go_on);
@@ -179,6 +166,9 @@ impl Expression {
             for (name, json) in variables {
                 context.add_variable_from_value(*name, value::of_json(json, self.numbers)?);
             }
+            if let Some((name, value)) = computed.map(Computed::variable) {
+                context.add_variable_from_value(name, value);
+            }
             let value = context.resolve(&self.tree);
             if limit.is_reached() {
                 return Err("it was given up".to_owned());
@@ -186,6 +176,13 @@ impl Expression {
             value.map_err(|error| cel_go_error::text(&error, &self.text))
         });
         evaluated.and_then(|result| result).map_err(|reason| self.failed(reason))
+    }
+
+    fn as_bool(&self, value: Value) -> Result<bool, ExpressionError> {
+        match value {
+            Value::Bool(verdict) => Ok(verdict),
+            _ => Err(self.is_no("boolean")),
+        }
     }
 
     fn is_no(&self, expected: &'static str) -> ExpressionError {

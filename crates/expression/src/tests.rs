@@ -143,7 +143,7 @@ fn security_each_turn_of_a_loop_looks_at_the_time(#[case] text: &str) {
     let turns = AtomicUsize::new(0);
     let evaluate = |limit| {
         turns.store(0, Ordering::SeqCst);
-        expression.evaluate(&[("req", &req)], || turns.fetch_add(1, Ordering::SeqCst) < limit)
+        expression.evaluate(&[("req", &req)], None, || turns.fetch_add(1, Ordering::SeqCst) < limit)
     };
     evaluate(usize::MAX).unwrap();
     let all = turns.load(Ordering::SeqCst);

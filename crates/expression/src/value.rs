@@ -7,7 +7,7 @@ use cel::objects::{Key, Map};
 use serde_json::Value as Json;
 
 /// Values in one variable. A large push event has some thousand; loops take time by their number.
-const MAX_VALUES: usize = 50_000;
+pub(super) const MAX_VALUES: usize = 50_000;
 
 /// The type that the numbers of JSON have in an expression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -24,14 +24,12 @@ struct PushMessage {
     data: String,
 }
 
-#[derive(Deserialize)]
+/// The image of a message; what is missing or null counts as empty.
+#[derive(Default, Deserialize)]
 struct Image {
-    #[serde(default)]
-    action: String,
-    #[serde(default)]
-    digest: String,
-    #[serde(default)]
-    tag: String,
+    action: Option<String>,
+    digest: Option<String>,
+    tag: Option<String>,
 }
 
 /// Verifies that the call is Google's, on behalf of the account in the Secret. Returns what the message is about.
@@ -64,30 +62,42 @@ pub async fn verify(
     if claims.get("email_verified").and_then(Value::as_bool) != Some(true) {
         return Err(refused(format!("token email '{shown}' is not verified")));
     }
-    unwrap(call.body)
+    unwrap(call)
 }
 
 /// The JSON inside the message's base64.
-fn unwrap(body: &[u8]) -> Result<Value, Refusal> {
+fn unwrap(call: Call<'_>) -> Result<Value, Refusal> {
     let bad = |error: String| Refusal::Payload("GCR", error);
-    let push: Push = serde_json::from_slice(body).map_err(|error| bad(error.to_string()))?;
-    let data = BASE64_STANDARD.decode(push.message.data).map_err(|error| bad(error.to_string()))?;
-    let image: Image = serde_json::from_slice(&data).map_err(|error| bad(error.to_string()))?;
-    Ok(json!({"action": image.action, "digest": image.digest, "tag": image.tag}))
+    let push: Push = call.first_json("GCR")?.ok_or_else(|| bad("EOF".to_owned()))?;
+    // As Go's decoder, which reads over line ends.
+    let data = push.message.data.replace(['\r', '\n'], "");
+    let data = BASE64_STANDARD.decode(data).map_err(|error| bad(error.to_string()))?;
+    let image: Option<Image> = serde_json::from_slice(&data).map_err(|error| bad(error.to_string()))?;
+    let Image { action, digest, tag } = image.unwrap_or_default();
+    let [action, digest, tag] = [action, digest, tag].map(Option::unwrap_or_default);
+    Ok(json!({"action": action, "digest": digest, "tag": tag}))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn unwrapped(body: &str) -> Result<Value, Refusal> {
+        unwrap(Call { headers: &http::HeaderMap::new(), body: body.as_bytes() })
+    }
+
     #[test]
     fn the_message_is_unwrapped() {
-        let data = BASE64_STANDARD
-            .encode(r#"{"action":"INSERT","digest":"gcr.io/a/b@sha256:1","tag":"gcr.io/a/b:1"}"#);
-        let body = json!({"message": {"data": data, "messageId": "1"}, "subscription": "s"}).to_string();
-        assert_eq!(unwrap(body.as_bytes()).unwrap()["tag"], "gcr.io/a/b:1");
-        for bad in ["{}", r#"{"message":{"data":"!"}}"#, r#"{"message":{"data":"e30K"}"#] {
-            assert!(unwrap(bad.as_bytes()).is_err(), "{bad}");
+        let image = |tag: Value| json!({"action": "INSERT", "digest": "gcr.io/a/b@sha256:1", "tag": tag});
+        for (given, expected) in [(json!("gcr.io/a/b:1"), "gcr.io/a/b:1"), (Value::Null, "")] {
+            let data = BASE64_STANDARD.encode(image(given).to_string());
+            let (start, end) = data.split_at(20);
+            let data = format!("{start}\r\n{end}");
+            let body = json!({"message": {"data": data, "messageId": "1"}, "subscription": "s"}).to_string();
+            assert_eq!(unwrapped(&format!("{body} and more")).unwrap(), image(json!(expected)));
+        }
+        for bad in ["{}", "null", r#"{"message":{"data":"!"}}"#, r#"{"message":{"data":"e30K"}"#] {
+            assert!(unwrapped(bad).is_err(), "{bad}");
         }
     }
 

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 use weir_api::notification::OidcProvider;
 use weir_evaluation::{MayGoOn, evaluated};
-use weir_expression::{Expression, Type};
+use weir_expression::{Computed, Expression, Type};
 
 const VARIABLES: [&str; 2] = ["claims", "vars"];
 
@@ -105,17 +105,15 @@ pub async fn check(provider: &OidcProvider, claims: Value) -> Result<(), String>
 }
 
 fn evaluate(compiled: &Compiled, claims: &Value, may_go_on: &MayGoOn<'_>) -> Result<(), String> {
-    let mut variables = Value::Object(Map::new());
+    let variables = [("claims", claims)];
+    let mut vars = Computed::new("vars");
     for (name, expression) in &compiled.variables {
-        let value = expression.to_json(&[("claims", claims), ("vars", &variables)], may_go_on);
-        let value = value.map_err(|error| format!("failed to evaluate variable {name:?}: {error}"))?;
-        if let Value::Object(known) = &mut variables {
-            known.insert(name.clone(), value);
-        }
+        vars.add(name, expression, &variables, may_go_on)
+            .map_err(|error| format!("failed to evaluate variable {name:?}: {error}"))?;
     }
     let mut failed = Vec::new();
     for (message, expression) in &compiled.validations {
-        let holds = expression.is_true(&[("claims", claims), ("vars", &variables)], may_go_on);
+        let holds = vars.satisfy(expression, &variables, may_go_on);
         if !holds.map_err(|error| format!("failed to evaluate validation: {error}"))? {
             failed.push(message.as_str());
         }

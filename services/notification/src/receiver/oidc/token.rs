@@ -116,18 +116,22 @@ fn check_times(claims: Value, now: Timestamp) -> Result<Value, Fault> {
     if seconds("exp").is_none_or(|expiry| expiry <= now) {
         return Err(Fault::Expired);
     }
+    if claims.get("nbf").is_some_and(|start| !start.is_null() && !start.is_number()) {
+        return Err(Fault::Invalid("the claim nbf is no number".to_owned()));
+    }
     if seconds("nbf").is_some_and(|start| start > now + NOT_BEFORE_LEEWAY.as_secs_f64()) {
         return Err(Fault::NotYet);
     }
     Ok(claims)
 }
 
-/// Returns the algorithms to admit, given those that the provider advertises: never a shared secret, never none.
+/// Returns the algorithms to admit, given those that the provider advertises: never a shared secret, never none. Where none of them
+/// can be admitted it is RS256, as each provider has it.
 pub fn admitted(advertised: &[String]) -> Vec<Algorithm> {
     let parse = |name: &String| name.parse::<Algorithm>().ok();
     let asymmetric = |algorithm: &Algorithm| !AlgorithmFamily::Hmac.algorithms().contains(algorithm);
     let known: Vec<Algorithm> = advertised.iter().filter_map(parse).filter(asymmetric).collect();
-    if advertised.is_empty() { vec![Algorithm::RS256] } else { known }
+    if known.is_empty() { vec![Algorithm::RS256] } else { known }
 }
 
 #[cfg(test)]

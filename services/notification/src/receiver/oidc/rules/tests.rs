@@ -41,6 +41,19 @@ async fn variables_see_earlier_ones_and_all_failing_messages_are_joined() {
     assert!(absent.starts_with("failed to evaluate validation: "), "{absent}");
 }
 
+#[tokio::test]
+async fn variables_keep_their_types() {
+    let variables = [
+        ("count", "size(claims.groups)"),
+        ("next", "vars.count + 1"),
+        ("until", "timestamp(int(claims.exp))"),
+    ];
+    let validations =
+        [("vars.next == 3", "count"), ("vars.until > timestamp('2020-01-01T00:00:00Z')", "time")];
+    let claims = json!({"groups": ["a", "b"], "exp": 1_700_000_000});
+    assert_eq!(check(&provider(&variables, &validations), claims).await, Ok(()));
+}
+
 fn fault(providers: &[OidcProvider]) -> String {
     match (check_providers(providers), compile_providers(providers)) {
         (Ok(()), Ok(())) => "ok".to_owned(),
