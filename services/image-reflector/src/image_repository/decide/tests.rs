@@ -130,8 +130,7 @@ fn what_cannot_be_read_fails() {
     // IR-24: a login is part of the scan, and does not matter while none is due.
     let options = || Err(LoginError::Lockdown { place: "ns/s".to_owned() }.into());
     let failed = words(decide(&Observed { is_requested: true, options: options(), ..observed(json!({})) }));
-    let expected = "ReadOperationFailed (scanning: reconcile requested): scan failed: Get \
-                    \"https://ghcr.io/v2/o/app/tags/list?n=1000\": failed to get service account 'ns/s'";
+    let expected = "ReadOperationFailed (scanning: reconcile requested): scan failed: failed to get service account 'ns/s'";
     assert!(failed.starts_with(expected), "{failed}");
     assert_eq!(words(decide(&Observed { options: options(), ..observed(json!({})) })), "keep 50m0s");
     let has_tags = Err("disk".to_owned());
@@ -139,4 +138,21 @@ fn what_cannot_be_read_fails() {
         words(decide(&Observed { has_tags, ..observed(json!({})) })),
         "Failure: failed to determine if it's scan time: disk"
     );
+}
+
+/// As in Flux, where registries that ask for a token are not requested anything before there is one.
+#[rstest]
+#[case("reg.azurecr.io/app", "")]
+#[case("us-docker.pkg.dev/p/r/app", "")]
+#[case("public.ecr.aws/o/app", "")]
+#[case(
+    "123456789012.dkr.ecr.us-east-1.amazonaws.com/app",
+    "Get \"https://123456789012.dkr.ecr.us-east-1.amazonaws.com/v2/app/tags/list?n=1000\": "
+)]
+fn a_failed_login_names_the_request_that_it_belongs_to(#[case] image: &str, #[case] request: &str) {
+    let options = Err(LoginError::Lockdown { place: "ns/s".to_owned() }.into());
+    let change = json!({"spec": {"image": image}});
+    let failed = words(decide(&Observed { is_requested: true, options, ..observed(change) }));
+    let expected = format!("scan failed: {request}failed to get service account 'ns/s'");
+    assert!(failed.contains(&expected), "{failed}");
 }
