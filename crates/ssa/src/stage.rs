@@ -37,7 +37,7 @@ impl Stage {
     }
 
     /// Returns true when later stages need these objects to be ready, not only applied.
-    pub fn is_awaited(self) -> bool {
+    pub(crate) fn is_awaited(self) -> bool {
         matches!(self, Self::Definitions | Self::Classes)
     }
 }

@@ -1,9 +1,8 @@
 //! One watch for each kind that is applied, of the objects that carry an owner's label. It feeds the ledger.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use futures::{Stream, StreamExt, stream};
@@ -32,7 +31,7 @@ const PAGE: u32 = 200;
 /// Missed objects of a cluster that are looked for at once.
 const LOOKS_AT_ONCE: usize = 4;
 
-/// How long a kind that may not be watched is left alone.
+/// Time after which a watch that was refused is asked for again.
 const REFUSED: Duration = Duration::from_secs(300);
 
 /// Kinds whose health does not depend on a status that changes: their metadata is enough, and Secrets are not read.
@@ -62,15 +61,24 @@ const METADATA_ONLY: [(&str, &str); 19] = [
 #[derive(Clone)]
 pub struct Watches(Arc<Inner>);
 
+/// The way in which changes of a kind's objects are seen.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// By a watch.
+    Watch,
+    /// By requests, because the API server refuses the watch. It is asked again after this time.
+    RequestsUntil(Instant),
+    /// By requests, because there are as many watches as there may be.
+    Requests,
+}
+
 struct Inner {
     client: Client,
     ledger: Arc<Ledger>,
     /// Label that every owned object has.
     label: String,
-    /// Kinds that are watched, and those that may not be until a time.
-    kinds: Mutex<std::collections::HashMap<GroupKind, Option<Instant>>>,
-    /// True when a kind was left out, which is told once.
-    is_full: AtomicBool,
+    /// The kinds of applied objects.
+    kinds: Mutex<HashMap<GroupKind, Way>>,
     looks: Semaphore,
     tasks: TaskTracker,
     shutdown: CancellationToken,
@@ -79,9 +87,14 @@ struct Inner {
 impl Watches {
     /// Returns the watches of the objects that carry `label`, made as `client`, until `shutdown`.
     pub fn new(client: Client, ledger: Arc<Ledger>, label: String, shutdown: CancellationToken) -> Self {
-        let (kinds, is_full, tasks) = (Mutex::default(), AtomicBool::default(), TaskTracker::new());
+        let (kinds, tasks) = (Mutex::default(), TaskTracker::new());
         let looks = Semaphore::new(LOOKS_AT_ONCE);
-        Self(Arc::new(Inner { client, ledger, label, kinds, is_full, looks, tasks, shutdown }))
+        Self(Arc::new(Inner { client, ledger, label, kinds, looks, tasks, shutdown }))
+    }
+
+    /// Returns the number of kinds whose objects are asked for instead of watched.
+    pub fn unwatched(&self) -> usize {
+        self.0.kinds.lock().values().filter(|way| **way != Way::Watch).count()
     }
 
     /// Waits until all watches have ended after shutdown.
@@ -95,12 +108,12 @@ impl Watches {
         let kind = GroupKind { group: mapping.resource.group.clone(), kind: mapping.resource.kind.clone() };
         let mut kinds = self.0.kinds.lock();
         match kinds.get(&kind) {
-            Some(None) => return,
-            Some(Some(until)) if *until > Instant::now() => return,
+            Some(Way::Watch) => return,
+            Some(Way::RequestsUntil(time)) if *time > Instant::now() => return,
             _ => {}
         }
-        if kinds.values().filter(|refused| refused.is_none()).count() >= MAX_WATCHES {
-            if !self.0.is_full.swap(true, Ordering::Relaxed) {
+        if kinds.values().filter(|way| **way == Way::Watch).count() >= MAX_WATCHES {
+            if !kinds.values().any(|way| *way == Way::Requests) {
                 let kind = &kind.kind;
                 tracing::warn!(
                     at_most = MAX_WATCHES,
@@ -108,16 +121,17 @@ impl Watches {
                     "objects of further kinds are asked for instead of watched"
                 );
             }
+            kinds.insert(kind, Way::Requests);
             return;
         }
-        kinds.insert(kind.clone(), None);
+        kinds.insert(kind.clone(), Way::Watch);
         drop(kinds);
         let (inner, mapping) = (Arc::clone(&self.0), mapping.clone());
         self.0.tasks.spawn(async move {
             let watching = inner.watch(&kind, &mapping);
             inner.shutdown.run_until_cancelled(watching).await;
             inner.ledger.unwatched(&kind);
-            inner.kinds.lock().insert(kind, Some(Instant::now() + REFUSED));
+            inner.kinds.lock().insert(kind, Way::RequestsUntil(Instant::now() + REFUSED));
         });
     }
 }
@@ -261,4 +275,34 @@ fn is_refusal(error: &watcher::Error) -> bool {
         watcher::Error::NoResourceVersion => None,
     };
     matches!(code, Some(403..=405))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+    use std::future::pending;
+
+    use kube::client::Body;
+    use kube::core::{ApiResource, GroupVersionKind};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn kinds_beyond_the_most_watches_count_as_unwatched() {
+        let silent = |_: http::Request<Body>| pending::<Result<http::Response<Body>, Infallible>>();
+        let client = Client::new(tower::service_fn(silent), "default");
+        let ledger = Arc::new(Ledger::new("kustomize-controller", &[], |_, _, _| {}));
+        let shutdown = CancellationToken::new();
+        let watches = Watches::new(client, ledger, "example.com/name".to_owned(), shutdown.clone());
+        for number in 0..MAX_WATCHES + 2 {
+            assert_eq!(watches.unwatched(), number.saturating_sub(MAX_WATCHES));
+            let kind = GroupVersionKind::gvk("example.com", "v1", &format!("Kind{number}"));
+            let mapping = Mapping { resource: ApiResource::from_gvk(&kind), is_namespaced: true };
+            watches.ensure(&mapping);
+            watches.ensure(&mapping);
+        }
+        assert_eq!(watches.unwatched(), 2);
+        shutdown.cancel();
+        watches.stopped().await;
+    }
 }

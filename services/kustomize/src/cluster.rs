@@ -13,7 +13,7 @@ use std::sync::{Arc, Weak};
 use kube::Client;
 use parking_lot::Mutex;
 use tokio_util::sync::{CancellationToken, DropGuard};
-use weir_api::Kustomization;
+use weir_api::{FluxObject, Kustomization};
 use weir_runtime::ObjectKey;
 use weir_ssa::{Ledger, Mapper, Notice, ObjectId, Owner, Session, Watches, impersonate};
 
@@ -28,7 +28,12 @@ pub(crate) use self::target::TargetError;
 pub(crate) const FIELD_MANAGER: &str = "kustomize-controller";
 
 /// API group of Kustomizations: the prefix of the labels and annotations on what they apply.
-pub(crate) const GROUP: &str = "kustomize.toolkit.fluxcd.io";
+pub(crate) const GROUP: &str = Kustomization::GROUP;
+
+/// Returns true for the id of a Kustomization.
+pub(crate) fn is_kustomization(id: &ObjectId) -> bool {
+    id.group == GROUP && id.kind == Kustomization::KIND
+}
 
 type Notify = Arc<dyn Fn(&Owner, &ObjectId, Notice) + Send + Sync>;
 
@@ -50,6 +55,16 @@ struct Remotes {
     by_fingerprint: HashMap<[u8; 32], Weak<Inner>>,
     /// Of each Kustomization, the cluster of its last run: what keeps it.
     users: HashMap<ObjectKey, Cluster>,
+}
+
+/// The operator's choices about clusters.
+pub(crate) struct Choices {
+    /// Field managers whose fields an apply takes over.
+    pub(crate) overridden: Vec<String>,
+    /// ServiceAccount of Kustomizations that name none; empty for the service's own rights.
+    pub(crate) default_account: String,
+    /// The parts of kubeconfigs that count.
+    pub(crate) trust: Trust,
 }
 
 /// All that is needed to know a further cluster.
@@ -88,24 +103,20 @@ impl Clusters {
     /// `notify` hears of drift, and of the health of objects that somebody waits for.
     pub(crate) fn new(
         client: Client,
-        overridden: &[String],
-        default_account: &str,
-        trust: Trust,
+        Choices { overridden, default_account, trust }: Choices,
         entrances: Entrances,
         shutdown: CancellationToken,
         notify: impl Fn(&Owner, &ObjectId, Notice) + Send + Sync + 'static,
     ) -> Self {
-        let default_account = (!default_account.is_empty()).then(|| default_account.to_owned());
-        let make =
-            Make { overridden: overridden.to_vec(), default_account, shutdown, notify: Arc::new(notify) };
+        let default_account = Some(default_account).filter(|name| !name.is_empty());
+        let make = Make { overridden, default_account, shutdown, notify: Arc::new(notify) };
         let local = make.cluster(client, make.shutdown.clone(), None);
         Self(Arc::new(Kept { local, make, trust, entrances, remotes: Mutex::default() }))
     }
 
     /// Drops all that is known of a Kustomization's objects, and the cluster that nobody else uses.
     pub(crate) fn forget(&self, key: &ObjectKey) {
-        let owner =
-            Owner { group: GROUP.to_owned(), name: key.name.clone(), namespace: key.namespace.clone() };
+        let owner = owner_of(key.clone());
         self.0.local.ledger().forget(&owner);
         self.0.entrances.forget(key);
         let user = self.0.remotes.lock().users.remove(key);
@@ -116,11 +127,20 @@ impl Clusters {
 
     /// Waits until the watches have ended after shutdown.
     pub(crate) async fn stopped(&self) {
-        self.0.local.0.watches.stopped().await;
-        let remotes: Vec<Cluster> = self.0.remotes.lock().users.values().cloned().collect();
-        for remote in remotes {
-            remote.0.watches.stopped().await;
+        for cluster in self.all() {
+            cluster.0.watches.stopped().await;
         }
+    }
+
+    /// Returns the number of kinds whose objects are asked for instead of watched, in all clusters together.
+    pub(crate) fn unwatched(&self) -> usize {
+        self.all().iter().map(|cluster| cluster.0.watches.unwatched()).sum()
+    }
+
+    fn all(&self) -> Vec<Cluster> {
+        let remotes = self.0.remotes.lock();
+        let remotes = remotes.by_fingerprint.values().filter_map(Weak::upgrade).map(Cluster);
+        std::iter::once(self.0.local.clone()).chain(remotes).collect()
     }
 }
 
@@ -179,11 +199,6 @@ impl Cluster {
 }
 
 /// The owner of what a Kustomization applies.
-pub(crate) fn owner_of(kustomization: &Kustomization) -> Owner {
-    let text = |text: &Option<String>| text.clone().unwrap_or_default();
-    Owner {
-        group: GROUP.to_owned(),
-        name: text(&kustomization.metadata.name),
-        namespace: text(&kustomization.metadata.namespace),
-    }
+pub(crate) fn owner_of(ObjectKey { namespace, name }: ObjectKey) -> Owner {
+    Owner { group: GROUP.to_owned(), name, namespace }
 }

@@ -147,6 +147,6 @@ impl Reconciler for KustomizationReconciler {
 
 impl KustomizationReconciler {
     fn owner(&self, kustomization: &Kustomization) -> weir_ssa::Owner {
-        owner_of(kustomization)
+        owner_of(ObjectKey::of(kustomization))
     }
 }

@@ -21,6 +21,7 @@ mod files;
 pub mod ignore;
 mod kustomization;
 mod mask;
+mod metrics;
 mod rpc;
 mod service;
 mod source;

@@ -21,12 +21,13 @@ use crate::args::{
     DISABLE_FAIL_FAST, EXTERNAL_ARTIFACT, GATES, GROUP_CHANGE_LOG, MIGRATE_API_VERSION, STRICT_SUBSTITUTIONS,
 };
 use crate::builds::Builds;
-use crate::cluster::{Clusters, Entrances, OwnIdentity, Trust};
+use crate::cluster::{Choices, Clusters, Entrances, OwnIdentity, Trust};
 use crate::fetch::{Artifacts, LocalHosts};
 use crate::kustomization::{
     Keys, KustomizationReconciler, Memory, Overtaken, PruneLimit, SECRET, Settings, configs_of,
     dependencies_of, wake_by_child, wake_by_config, wake_by_confirmation, wake_by_dependency, wake_by_source,
 };
+use crate::metrics;
 use crate::rpc::Rpc;
 use crate::source::{SourceId, Sources};
 use crate::variables::CONFIG_MAP;
@@ -105,10 +106,13 @@ fn clusters(
             }
         }
     };
-    let account = &args.runtime.default_service_account;
-    let trust = Trust { exec: args.insecure_kubeconfig_exec, tls: args.insecure_kubeconfig_tls };
+    let choices = Choices {
+        overridden: args.override_manager.clone(),
+        default_account: args.runtime.default_service_account.clone(),
+        trust: Trust { exec: args.insecure_kubeconfig_exec, tls: args.insecure_kubeconfig_tls },
+    };
     let logins = logins.with_default(&args.default_kubeconfig_service_account)?;
-    let is_locked = !account.is_empty() && args.default_kubeconfig_service_account.is_empty();
+    let is_locked = !choices.default_account.is_empty() && args.default_kubeconfig_service_account.is_empty();
     let own_identity = match is_locked {
         true => OwnIdentity::ForNamespace(service.env().runtime_namespace.clone()),
         false => OwnIdentity::ForAll,
@@ -116,7 +120,11 @@ fn clusters(
     let has_gate = service.gates().enabled(WORKLOAD_IDENTITY);
     let entrances = Entrances::new(service.client().clone(), logins, has_gate, own_identity);
     let client = service.client().clone();
-    Ok(Clusters::new(client, &args.override_manager, account, trust, entrances, service.shutdown(), notify))
+    let shutdown = service.shutdown();
+    let clusters = Clusters::new(client, choices, entrances, shutdown, notify);
+    let watching = clusters.clone();
+    metrics::register(service.metrics(), move || watching.unwatched());
+    Ok(clusters)
 }
 
 /// Returns true for objects of the toolkit, which the next run puts back, as Flux does. People change them on purpose: a repository

@@ -6,7 +6,8 @@ use kube::core::NamespaceResourceScope;
 use kube::{Api, Client, Resource};
 use weir_api::kustomize::CrossNamespaceSourceReference;
 use weir_api::{
-    Artifact, Bucket, Condition, ExternalArtifact, GitRepository, Kustomization, OciRepository, SourceObject,
+    Artifact, Bucket, Condition, ExternalArtifact, FluxObject, GitRepository, Kustomization, OciRepository,
+    SourceObject,
 };
 use weir_artifact::Revision;
 use weir_runtime::grpc::Access;
@@ -47,7 +48,7 @@ pub(crate) struct SeenSource {
     pub(crate) is_suspended: bool,
 }
 
-/// Which source: kind, namespace and name, the namespace resolved (KS-SRC-1).
+/// The identity of a source: kind, namespace and name, the namespace resolved (KS-SRC-1).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct SourceId {
     pub(crate) kind: String,
@@ -72,10 +73,10 @@ impl SourceId {
 impl Sources {
     pub(crate) async fn find(&self, id: &SourceId) -> Source {
         let artifact = match id.kind.as_str() {
-            "GitRepository" => self.artifact_of(Some(&self.git), id).await,
-            "OCIRepository" => self.artifact_of(Some(&self.oci), id).await,
-            "Bucket" => self.artifact_of(Some(&self.buckets), id).await,
-            "ExternalArtifact" => self.artifact_of(self.external.as_ref(), id).await,
+            GitRepository::KIND => self.artifact_of(Some(&self.git), id).await,
+            OciRepository::KIND => self.artifact_of(Some(&self.oci), id).await,
+            Bucket::KIND => self.artifact_of(Some(&self.buckets), id).await,
+            ExternalArtifact::KIND => self.artifact_of(self.external.as_ref(), id).await,
             _ => Ok(None),
         };
         match artifact {
@@ -89,10 +90,10 @@ impl Sources {
     /// The right that is needed to see a source, and the source if there is one; nothing for kinds that are none.
     pub(crate) fn seen(&self, id: &SourceId) -> Option<(Access, Option<SeenSource>)> {
         match id.kind.as_str() {
-            "GitRepository" => Some(seen_in(&self.git, id)),
-            "OCIRepository" => Some(seen_in(&self.oci, id)),
-            "Bucket" => Some(seen_in(&self.buckets, id)),
-            "ExternalArtifact" => self.external.as_ref().map(|external| seen_in(external, id)),
+            GitRepository::KIND => Some(seen_in(&self.git, id)),
+            OciRepository::KIND => Some(seen_in(&self.oci, id)),
+            Bucket::KIND => Some(seen_in(&self.buckets, id)),
+            ExternalArtifact::KIND => self.external.as_ref().map(|external| seen_in(external, id)),
             _ => None,
         }
     }

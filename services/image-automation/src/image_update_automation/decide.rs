@@ -7,7 +7,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use kube::ResourceExt;
 use weir_access::{GitAccess, GitAccessError};
-use weir_api::{GitRepository, ImageUpdateAutomation, condition_type, image::GitSpec, reason};
+use weir_api::{FluxObject, GitRepository, ImageUpdateAutomation, condition_type, image::GitSpec, reason};
 use weir_auth::{AppError, GitLoginError};
 use weir_git::{ObjectId, Reference};
 use weir_runtime::{Failure, Next, ObjectKey, condition};
@@ -29,7 +29,7 @@ use crate::{
 const ENGINE: &str = "weir.dev/message-template-engine";
 
 /// The only kind of source.
-const GIT_REPOSITORY: &str = "GitRepository";
+const GIT_REPOSITORY: &str = GitRepository::KIND;
 
 /// Work of one run.
 #[derive(Debug)]

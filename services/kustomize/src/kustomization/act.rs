@@ -12,6 +12,7 @@ use weir_api::{Artifact, Kustomization};
 use weir_runtime::{ObjectKey, Run, killpoint};
 use weir_ssa::{ApplyFailure, ChangeSet, Judge, Manifest, Session, Settings as ApplySettings};
 
+use self::check::Subjects;
 use self::manifests::{Made, refuse_encrypted};
 use self::record::Record;
 use super::attempt::{Attempt, Done};
@@ -33,6 +34,15 @@ const APPLY_TRIES: u32 = 30;
 const APPLY_PAUSE: Duration = Duration::from_secs(5);
 /// Corrections in a row that may fail without a word: a namespace or a definition that somebody deletes takes its time to go.
 const CORRECTION_TRIES: u32 = 6;
+
+/// A run that applies an artifact.
+#[derive(Clone, Copy)]
+struct Applying<'a> {
+    run: &'a Run<Kustomization>,
+    observed: &'a Observed,
+    artifact: &'a Artifact,
+    extent: Extent,
+}
 
 impl KustomizationReconciler {
     pub(super) async fn act(&self, run: &Run<Kustomization>, observed: &Observed, plan: Plan) -> Done {
@@ -62,7 +72,8 @@ impl KustomizationReconciler {
                 if observed.unit.waiting.is_some() {
                     attempt.inventory = Some(observed.known_inventory());
                 }
-                match self.bring_about(run, observed, &artifact, extent, &mut attempt).await {
+                let applying = Applying { run, observed, artifact: &artifact, extent };
+                match self.bring_about(applying, &mut attempt).await {
                     Ok(done) => done,
                     // A failed fetch or build is not reported when a newer run is about to begin.
                     Err(_) if run.cancel.is_cancelled() && attempt.digest.is_none() => Done::Superseded,
@@ -95,16 +106,10 @@ impl KustomizationReconciler {
     }
 
     /// Fetch, build, apply, prune, and the first look at health.
-    async fn bring_about(
-        &self,
-        run: &Run<Kustomization>,
-        observed: &Observed,
-        artifact: &Artifact,
-        extent: Extent,
-        attempt: &mut Attempt,
-    ) -> Result<Done, Failure> {
+    async fn bring_about(&self, applying: Applying<'_>, attempt: &mut Attempt) -> Result<Done, Failure> {
+        let Applying { run, observed, .. } = applying;
         // The share of memory is kept until the manifests are gone.
-        let making = run.cancel.run_until_cancelled(self.make(run, observed, artifact, extent, attempt));
+        let making = run.cancel.run_until_cancelled(self.make(applying, attempt));
         let Some(made) = making.await else { return Ok(Done::Superseded) };
         let Budgeted { made, share } = made?;
         let built = match made {
@@ -123,7 +128,7 @@ impl KustomizationReconciler {
         refuse_encrypted(&built.manifests)?;
         let Built { manifests, digest, footprint, .. } = built;
         let short_jobs = Arc::new(health::short_jobs(&manifests));
-        let Some(changes) = self.apply(run, observed, &session, manifests, extent, attempt).await? else {
+        let Some(changes) = self.apply(applying, &session, manifests, attempt).await? else {
             return Ok(Done::Superseded);
         };
         drop(share);
@@ -146,19 +151,17 @@ impl KustomizationReconciler {
             objects,
             short_jobs: Arc::clone(&short_jobs),
         });
-        let targets = health::targets(kustomization, &changes);
-        Ok(self.start_check(run, observed, &session, attempt.clone(), targets, short_jobs).await)
+        let subjects = Subjects { targets: health::targets(kustomization, &changes), short_jobs };
+        Ok(self.start_check(run, observed, &session, attempt.clone(), subjects).await)
     }
 
     /// Fetch and build: nothing is written yet, so that this may be dropped at any time.
     async fn make(
         &self,
-        run: &Run<Kustomization>,
-        observed: &Observed,
-        artifact: &Artifact,
-        extent: Extent,
+        applying: Applying<'_>,
         attempt: &mut Attempt,
     ) -> Result<Budgeted<Made>, Failure> {
+        let Applying { run, observed, artifact, extent } = applying;
         attempt.enter(run, "Fetching manifests");
         let (files, place) = self.fetch(observed, artifact).await?;
         attempt.is_attempted = true;
@@ -194,13 +197,12 @@ impl KustomizationReconciler {
     /// Nothing if something newer came before anything was written.
     async fn apply(
         &self,
-        run: &Run<Kustomization>,
-        observed: &Observed,
+        applying: Applying<'_>,
         session: &Session,
         manifests: Vec<Manifest>,
-        extent: Extent,
         attempt: &mut Attempt,
     ) -> Result<Option<ChangeSet>, Failure> {
+        let Applying { run, observed, extent, .. } = applying;
         let mut settings = self.apply_settings(observed)?;
         settings.is_correction = extent == Extent::Correction;
         settings.leaves_ended =

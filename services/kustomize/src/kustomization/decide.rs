@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use weir_api::{Artifact, Kustomization, condition_type};
+use weir_api::{Artifact, ExternalArtifact, FluxObject, Kustomization, condition_type};
 use weir_runtime::{Cause, condition};
 
 use super::expression::Verdict;
@@ -273,7 +273,7 @@ pub(crate) fn artifact(observed: &Observed, settings: &Settings) -> Result<Arc<A
     if settings.no_cross_namespace_refs && source_id.key.namespace != own {
         return Err(Failure::cross_namespace(source_id));
     }
-    if source_id.kind == "ExternalArtifact" && !settings.has_external_artifacts {
+    if source_id.kind == ExternalArtifact::KIND && !settings.has_external_artifacts {
         return Err(Failure::external_artifact(source_id));
     }
     match &observed.source {

@@ -18,6 +18,7 @@ use weir_ssa::{Action, ChangeSet, Entry, Judge, Manifest, ObjectId, Owner, Probe
 pub(crate) use self::announcements::Announcements;
 use super::expression::{HealthChecks, public_part};
 use super::failure::{Failure, reason};
+use crate::cluster::is_kustomization;
 
 /// Objects that are asked for at once, where no watch knows them.
 pub(super) const AT_ONCE: usize = 8;
@@ -139,10 +140,6 @@ fn is_itself(kustomization: &Kustomization, target: &ObjectId) -> bool {
     is_kustomization(target)
         && Some(&target.name) == kustomization.metadata.name.as_ref()
         && Some(&target.namespace) == kustomization.metadata.namespace.as_ref()
-}
-
-fn is_kustomization(id: &ObjectId) -> bool {
-    id.group == crate::cluster::GROUP && id.kind == "Kustomization"
 }
 
 /// Jobs with a time to live after they have finished.

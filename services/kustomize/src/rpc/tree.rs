@@ -7,7 +7,7 @@ use weir_proto::kustomize::v1::InventoryEntry;
 use weir_runtime::ObjectKey;
 use weir_ssa::Entry;
 
-use crate::cluster::GROUP;
+use crate::cluster::is_kustomization;
 
 /// Kustomizations whose objects stand in one tree.
 const MAX_KUSTOMIZATIONS: usize = 100;
@@ -74,7 +74,7 @@ impl Branch {
     /// The Kustomization that an entry stands for.
     fn nested(&self, entry: &Entry) -> Option<ObjectKey> {
         let id = &entry.id;
-        let is_nested = !self.is_remote && id.group == GROUP && id.kind == "Kustomization";
+        let is_nested = !self.is_remote && is_kustomization(id);
         is_nested.then(|| ObjectKey::new(id.namespace.clone(), id.name.clone()))
     }
 }

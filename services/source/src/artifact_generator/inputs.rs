@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use weir_api::source::SourceReference;
 use weir_api::{
-    Artifact, ArtifactGenerator, Bucket, ExternalArtifact, GitRepository, HelmChart, OciRepository,
-    SourceObject,
+    Artifact, ArtifactGenerator, Bucket, ExternalArtifact, FluxObject, GitRepository, HelmChart,
+    OciRepository, SourceObject,
 };
 use weir_runtime::{Cache, Cause, Change, Index, ObjectKey, Queue, Service, ServiceError};
 
@@ -55,11 +55,11 @@ impl SourceCaches {
     /// The artifact of an object, if there is such an object.
     fn artifact(&self, kind: &str, key: &ObjectKey) -> Option<Option<Artifact>> {
         match kind {
-            "GitRepository" => artifact_of(&self.git, key),
-            "OCIRepository" => artifact_of(&self.oci, key),
-            "Bucket" => artifact_of(&self.buckets, key),
-            "HelmChart" => artifact_of(&self.charts, key),
-            "ExternalArtifact" => artifact_of(&self.external, key),
+            GitRepository::KIND => artifact_of(&self.git, key),
+            OciRepository::KIND => artifact_of(&self.oci, key),
+            Bucket::KIND => artifact_of(&self.buckets, key),
+            HelmChart::KIND => artifact_of(&self.charts, key),
+            ExternalArtifact::KIND => artifact_of(&self.external, key),
             _ => None,
         }
     }

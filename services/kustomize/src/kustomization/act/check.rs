@@ -17,6 +17,14 @@ use crate::kustomization::health::{self, Check, Verdict, timeout_of};
 use crate::kustomization::memory::Waiting;
 use crate::kustomization::observe::Observed;
 
+/// The objects of a health check.
+pub(super) struct Subjects {
+    /// Objects that are waited for; nothing where the Kustomization waits for none.
+    pub(super) targets: Option<Vec<ObjectId>>,
+    /// Jobs that may be gone soon after they have ended.
+    pub(super) short_jobs: Arc<HashSet<ObjectId>>,
+}
+
 impl KustomizationReconciler {
     /// Nothing had to be applied: the inventory stays, health is looked at again.
     pub(super) async fn confirm(
@@ -36,7 +44,7 @@ impl KustomizationReconciler {
             observed.unit.applied.as_ref().map(|it| Arc::clone(&it.short_jobs)).unwrap_or_default();
         let targets = health::targets_of_inventory(&run.object, &entries);
         attempt.inventory = Some(entries);
-        self.start_check(run, observed, &session, attempt, targets, short_jobs).await
+        self.start_check(run, observed, &session, attempt, Subjects { targets, short_jobs }).await
     }
 
     pub(super) async fn start_check(
@@ -45,8 +53,7 @@ impl KustomizationReconciler {
         observed: &Observed,
         session: &Session,
         mut attempt: Attempt,
-        targets: Option<Vec<ObjectId>>,
-        short_jobs: Arc<HashSet<ObjectId>>,
+        Subjects { targets, short_jobs }: Subjects,
     ) -> Done {
         let (Some(targets), false, Some(inputs)) = (targets, attempt.is_correction, &observed.inputs) else {
             return Done::Finished(attempt, None);

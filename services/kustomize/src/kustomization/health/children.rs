@@ -9,7 +9,7 @@ use weir_ssa::{Judge, ObjectId};
 use super::super::KustomizationReconciler;
 use super::super::decide::conditions;
 use super::super::expression::HealthChecks;
-use super::is_kustomization;
+use crate::cluster::is_kustomization;
 use crate::source::{Source, SourceId, is_revision};
 
 impl KustomizationReconciler {
