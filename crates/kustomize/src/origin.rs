@@ -120,36 +120,37 @@ fn print_in_order(node: &Node) -> String {
     match node {
         Node::Seq(items) => {
             for item in items {
-                let lines = print_in_order(item);
-                for (index, line) in lines.lines().enumerate() {
-                    out.push_str(if index == 0 { "- " } else { "  " });
-                    out.push_str(line);
-                    out.push('\n');
-                }
+                push_indented(&mut out, "- ", &print_in_order(item));
             }
         }
         Node::Map(map) => {
             for (key, value) in map.iter() {
-                match value {
-                    Node::Map(inner) if !inner.is_empty() => {
-                        out.push_str(key);
-                        out.push_str(":\n");
-                        for line in print_in_order(value).lines() {
-                            out.push_str("  ");
-                            out.push_str(line);
-                            out.push('\n');
-                        }
-                    }
-                    value => {
-                        let mut single = Map::new();
-                        single.set(key, value.clone());
-                        // Strings always print.
-                        let _printed = emit(&Node::Map(single), &mut out);
-                    }
-                }
+                print_entry(key, value, &mut out);
             }
         }
         Node::Scalar(_) => {}
     }
     out
+}
+
+fn print_entry(key: &str, value: &Node, out: &mut String) {
+    if matches!(value, Node::Map(inner) if !inner.is_empty()) {
+        out.push_str(key);
+        out.push_str(":\n");
+        push_indented(out, "  ", &print_in_order(value));
+    } else {
+        let mut single = Map::new();
+        single.set(key, value.clone());
+        // Strings always print.
+        let _printed = emit(&Node::Map(single), out);
+    }
+}
+
+/// Adds the lines of a text behind `first`, and behind as many spaces.
+fn push_indented(out: &mut String, first: &str, text: &str) {
+    for (index, line) in text.lines().enumerate() {
+        out.push_str(if index == 0 { first } else { "  " });
+        out.push_str(line);
+        out.push('\n');
+    }
 }

@@ -21,7 +21,7 @@ use crate::args::{Args, CONCURRENT, DISABLE_CONFIG_WATCHERS, GATES};
 use crate::delivery::{Retry, Sender};
 use crate::dispatch::guard::Policy;
 use crate::dispatch::{Dispatcher, DispatcherParts};
-use crate::intake::Intake;
+use crate::intake::{Intake, Recent};
 use crate::metrics::{DeliveryMetrics, HttpMetrics};
 use crate::outbox::{Entry, Outbox};
 use crate::receiver::index::PathIndex;
@@ -133,15 +133,15 @@ async fn open_pipeline(
         },
         clock,
     });
-    let intake = Intake::new(
+    let intake = Intake {
         client,
-        caches.alerts.clone(),
-        service.events(),
+        alerts: caches.alerts.clone(),
+        events: service.events(),
         outbox,
-        dispatcher.clone(),
+        dispatcher: dispatcher.clone(),
         clock,
-        interval,
-    );
+        recent: Recent::new(interval),
+    };
     // Before the endpoints open: a sender's retry may be the first to come.
     intake.remember(&found.recent);
     Ok(Pipeline { intake: Arc::new(intake), dispatcher, pending: found.pending, writer })

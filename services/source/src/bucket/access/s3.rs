@@ -52,6 +52,17 @@ impl Login<'_> {
         Ok(keys.map(|(id, secret)| AccessKeys { id, secret, session_token: None }))
     }
 
+    /// User and password in the Secret for a token service.
+    async fn ldap_user(&self, name: &str) -> Result<(String, String), Failure> {
+        let secret = self.reconciler.secrets.get(&self.attempt.key().namespace, name).await;
+        let secret = secret.map_err(|error| secret_failure("STS ", &error))?;
+        text(&secret.data, "username").zip(text(&secret.data, "password")).ok_or_else(|| {
+            decide::unauthenticated(format!(
+                "invalid '{name}' secret data for 'ldap' STS provider: required fields username, password"
+            ))
+        })
+    }
+
     /// Keys that a MinIO server gives a user of its directory; through the object's proxy (SRC-BKT-10).
     async fn ldap_keys(&self, sts: &BucketSts) -> Result<AccessKeys, Failure> {
         let endpoint = weir_access::go_url::parse(&sts.endpoint).map_err(|error| {
@@ -62,19 +73,7 @@ impl Login<'_> {
         let (secrets, namespace) = (&self.reconciler.secrets, &self.attempt.key().namespace);
         let (user, password) = match &sts.secret_ref {
             None => (String::new(), String::new()),
-            Some(reference) => {
-                let name = &reference.name;
-                let secret = secrets.get(namespace, name).await;
-                let secret = secret.map_err(|error| secret_failure("STS ", &error))?;
-                match (text(&secret.data, "username"), text(&secret.data, "password")) {
-                    (Some(user), Some(password)) => (user, password),
-                    _ => {
-                        return Err(decide::unauthenticated(format!(
-                            "invalid '{name}' secret data for 'ldap' STS provider: required fields username, password"
-                        )));
-                    }
-                }
-            }
+            Some(reference) => self.ldap_user(&reference.name).await?,
         };
         let http = secrets.certificates(namespace, sts.cert_secret_ref.as_ref()).await;
         let mut http =
