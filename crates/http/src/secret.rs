@@ -103,7 +103,7 @@ impl Profile {
     ///
     /// # Errors
     /// When it has half of a client certificate.
-    pub fn add_tls(&mut self, place: &str, data: &SecretData) -> Result<(), SecretError> {
+    fn add_tls(&mut self, place: &str, data: &SecretData) -> Result<(), SecretError> {
         let half =
             |present, missing| SecretError::HalfCertificate { place: place.to_owned(), present, missing };
         let key = |[name, old]: [&str; 2]| text(data, name).or_else(|| text(data, old));
@@ -117,7 +117,7 @@ impl Profile {
         Ok(())
     }
 
-    /// As [`Profile::add_tls`], of a Secret that is not about certificates: half of a client certificate is taken for none.
+    /// As `add_tls`, of a Secret that is not about certificates: half of a client certificate is taken for none.
     pub fn add_whole_tls(&mut self, data: &SecretData) {
         if self.add_tls("", data).is_err() {
             self.identity = None;

@@ -87,7 +87,7 @@ fn sort(conditions: &mut [Condition]) {
 }
 
 /// Takes the conditions that are not ours as they are in `latest`, whatever they were when the run began (SRC-REC-11).
-pub fn keep_foreign(conditions: &mut Vec<Condition>, latest: &[Condition]) {
+pub(crate) fn keep_foreign(conditions: &mut Vec<Condition>, latest: &[Condition]) {
     let is_ours = |condition: &Condition| condition_type::OURS.contains(&condition.type_.as_str());
     conditions.retain(is_ours);
     conditions.extend(latest.iter().filter(|condition| !is_ours(condition)).cloned());

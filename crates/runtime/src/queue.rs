@@ -191,7 +191,7 @@ impl Queue {
     }
 
     /// Cancels all runs in flight, for the graceful stop.
-    pub fn cancel_all(&self) {
+    pub(crate) fn cancel_all(&self) {
         self.inner.state.lock().running.values().for_each(|running| running.cancel.cancel());
     }
 }

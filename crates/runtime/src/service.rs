@@ -138,7 +138,7 @@ impl Service {
     ///
     /// # Errors
     /// As [`Service::cache`].
-    pub async fn cache_labelled<K>(&self, labels: &str) -> Result<Cache<K>, ServiceError>
+    async fn cache_labelled<K>(&self, labels: &str) -> Result<Cache<K>, ServiceError>
     where
         K: Cached + kube::Resource<Scope = NamespaceResourceScope>,
     {

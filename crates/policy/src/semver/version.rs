@@ -52,7 +52,7 @@ impl Version {
     }
 
     /// Returns true when this is a pre-release.
-    pub fn is_prerelease(&self) -> bool {
+    pub(super) fn is_prerelease(&self) -> bool {
         !self.pre.is_empty()
     }
 }
