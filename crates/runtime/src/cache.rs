@@ -18,6 +18,7 @@ use tokio::sync::watch as signal;
 pub use self::index::Index;
 pub use self::pool::CachePool;
 pub(crate) use self::text::Text;
+pub(crate) use self::unreadable::Unreadable;
 pub use self::watch::{Scope, WatchError};
 
 /// Knowledge of a cache about its kind.
@@ -108,14 +109,14 @@ struct Inner<K> {
 /// The objects that are there. Each is in one of the maps.
 struct Held<K> {
     objects: HashMap<ObjectKey, Arc<K>>,
-    /// Metadata of those that do not fit their API type.
-    unreadable: HashMap<ObjectKey, Arc<ObjectMeta>>,
+    /// Those that do not fit their API type.
+    unreadable: HashMap<ObjectKey, Arc<Unreadable>>,
 }
 
 impl<K: kube::Resource> Held<K> {
     fn meta(&self, key: &ObjectKey) -> Option<&ObjectMeta> {
         let of_object = self.objects.get(key).map(|object| object.meta());
-        of_object.or_else(|| self.unreadable.get(key).map(|meta| &**meta))
+        of_object.or_else(|| self.unreadable.get(key).map(|object| &object.meta))
     }
 }
 
@@ -194,11 +195,23 @@ impl<K: Cached> Cache<K> {
         }
     }
 
-    /// Returns true when an object that is not held does not exist: after the first list, and while the CRD is missing. Not
-    /// while the account may not list the kind, or an object is there that does not fit its API type.
+    /// Returns true when an object that is not known does not exist: after the first list, and while the CRD is missing. Not
+    /// while the account may not list the kind.
     pub fn is_whole(&self) -> bool {
         matches!(*self.inner.knowledge.borrow(), Knowledge::Objects | Knowledge::NotServed)
-            && self.inner.held.read().unreadable.is_empty()
+    }
+
+    /// Returns true when an object of that name is known, also one that does not fit its API type.
+    pub fn knows_of(&self, key: &ObjectKey) -> bool {
+        self.inner.held.read().meta(key).is_some()
+    }
+
+    /// Returns true when an object with that UID is known, also one that does not fit its API type.
+    pub fn knows_uid(&self, uid: &str) -> bool {
+        let held = self.inner.held.read();
+        let of_objects = held.objects.values().map(|object| object.meta());
+        let mut known = of_objects.chain(held.unreadable.values().map(|object| &object.meta));
+        known.any(|meta| meta.uid.as_deref() == Some(uid))
     }
 
     pub(crate) fn apply(&self, mut object: K) {

@@ -184,7 +184,7 @@ impl<R: Reconciler> Controller<R> {
             None => {
                 self.reconciler.forget(&key);
                 self.reporter.forget(&key);
-                let again = self.reporter.let_go::<R>(&key).await;
+                let again = self.reporter.unreadable::<R>(&key).await;
                 if again.is_none() {
                     self.backoff.reset(&key);
                 }

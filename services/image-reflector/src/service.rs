@@ -158,7 +158,7 @@ async fn collect(store: &TagStore, repositories: &Cache<ImageRepository>) {
         return;
     }
     let repositories = repositories.clone();
-    let collected = store.blocking(move |store| store.collect_garbage(|key| repositories.get(key).is_some()));
+    let collected = store.blocking(move |store| store.collect_garbage(|key| repositories.knows_of(key)));
     if let Err(error) = collected.await {
         tracing::warn!(%error, "tag database not cleaned up");
     }

@@ -70,6 +70,8 @@ pub(crate) trait Kind: Send + Sync {
     async fn synced(&self);
     /// True when an object that is not known does not exist.
     fn is_whole(&self) -> bool;
+    /// True when an object of that name is known, also one that cannot be read.
+    fn knows_of(&self, key: &ObjectKey) -> bool;
 }
 
 #[async_trait]
@@ -121,6 +123,10 @@ impl<S: Published> Kind for Cache<S> {
 
     fn is_whole(&self) -> bool {
         Self::is_whole(self)
+    }
+
+    fn knows_of(&self, key: &ObjectKey) -> bool {
+        Self::knows_of(self, key)
     }
 }
 

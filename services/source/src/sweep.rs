@@ -56,7 +56,7 @@ async fn sweep_kind(storage: &Storage, kind: Arc<dyn Kind>) {
     let name = kind.name();
     let work = move || {
         // Asked when a directory is about to go: an object may have come since the sweep began.
-        let is_live = |namespace: &str, name: &str| kind.get(&ObjectKey::new(namespace, name)).is_some();
+        let is_live = |namespace: &str, name: &str| kind.knows_of(&ObjectKey::new(namespace, name));
         store.sweep(&kind.name().to_lowercase(), &is_live, settled(kind.name()), SystemTime::now())
     };
     match storage.blocking(work).await {

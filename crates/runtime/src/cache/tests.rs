@@ -109,7 +109,8 @@ fn a_kind_that_was_never_shown_may_have_objects() {
 
 fn aside(cache: &Cache<ConfigMap>, name: &str, version: &str) {
     let object = config_map(name, version);
-    cache.set_aside(ObjectKey::of(&object), object.metadata);
+    let object = Unreadable { meta: object.metadata, ..Unreadable::default() };
+    cache.set_aside(ObjectKey::new("apps", name), object);
 }
 
 /// DEP-K8S-4: the state before is not worked on, and nobody takes the object for gone.
@@ -124,13 +125,13 @@ fn an_object_that_does_not_fit_any_more_is_no_longer_held() {
     cache.on_change(move |change: &Change<ConfigMap>| of_changes.lock().push(change.new.is_some()));
     cache.on_unreadable(move |_| of_unreadable.lock().push(false));
     aside(&cache, "a", "2");
-    assert!(cache.get(&key).is_none() && cache.unreadable(&key).is_some() && !cache.is_whole());
+    assert!(cache.get(&key).is_none() && cache.unreadable(&key).is_some() && cache.knows_of(&key));
     assert!(cache.knows(&key, &config_map("a", "2").metadata), "it is logged once");
     cache.insert(config_map("a", "1"));
     aside(&cache, "a", "1");
-    assert_eq!(cache.unreadable(&key).unwrap().resource_version.as_deref(), Some("2"));
+    assert_eq!(cache.unreadable(&key).unwrap().meta.resource_version.as_deref(), Some("2"));
     cache.apply(config_map("a", "3"));
-    assert!(cache.get(&key).is_some() && cache.unreadable(&key).is_none() && cache.is_whole());
+    assert!(cache.get(&key).is_some() && cache.unreadable(&key).is_none() && cache.knows_of(&key));
     assert_eq!(*heard.lock(), [true, false, false, true]);
 }
 
@@ -146,7 +147,12 @@ fn an_object_that_does_not_fit_is_gone_when_it_is_deleted_or_not_listed() {
     heard.lock().sort();
     assert_eq!(*heard.lock(), ["a", "b"], "those that are there");
     cache.delete(&ObjectKey::new("apps", "a"));
-    assert!(!cache.is_whole());
+    let knows = |name| cache.knows_of(&ObjectKey::new("apps", name));
+    let mut odd = config_map("c", "3");
+    odd.metadata.uid = Some("u".into());
+    cache.set_aside(ObjectKey::new("apps", "c"), Unreadable { meta: odd.metadata, ..Unreadable::default() });
+    assert!(cache.knows_uid("u") && !cache.knows_uid("v"));
+    assert!(!knows("a") && knows("b"));
     cache.retain(&std::collections::HashSet::new());
-    assert!(cache.is_whole());
+    assert!(!knows("b"));
 }

@@ -7,6 +7,9 @@ use kube::core::DynamicResourceScope;
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, Deserializer, Error};
 use serde_json::value::RawValue;
+use weir_api::Condition;
+
+use super::Unreadable;
 
 /// An object as the API server sends it, of which only the name has been read, and the managed fields are left out; of all kinds, so
 /// that the watch is compiled once.
@@ -26,15 +29,22 @@ impl<const IS_METADATA: bool> Text<IS_METADATA> {
         serde_json::from_str(&self.text)
     }
 
-    /// Returns the part of the metadata that counts for an object whose type does not fit: its name, its version, and if and by whose
-    /// leave it goes.
-    pub(super) fn metadata(&self) -> ObjectMeta {
+    /// Returns the parts that count of an object whose type does not fit: its name, its version, if and by whose leave it goes,
+    /// and its conditions.
+    pub(super) fn unreadable(&self, error: &serde_json::Error) -> Unreadable {
         let going = self.decode::<Going>().map(|going| going.metadata).unwrap_or_default();
-        ObjectMeta {
+        let meta = ObjectMeta {
             finalizers: going.finalizers,
             deletion_timestamp: going.deletion_timestamp,
+            generation: going.generation,
             ..self.head.clone()
-        }
+        };
+        let conditions = self.decode::<Judged>().map(|judged| judged.status.conditions).unwrap_or_default();
+        // The place in the text changes with everything else in it.
+        let reason = error.to_string();
+        let reason =
+            reason.rfind(" at line ").and_then(|end| reason.get(..end)).unwrap_or(&reason).to_owned();
+        Unreadable { meta, conditions, reason }
     }
 
     /// Forgets how it was asked for.
@@ -63,6 +73,16 @@ struct Head<'a> {
 #[derive(Deserialize)]
 struct Going {
     metadata: ObjectMeta,
+}
+
+#[derive(Deserialize)]
+struct Judged {
+    status: Verdict,
+}
+
+#[derive(Deserialize)]
+struct Verdict {
+    conditions: Vec<Condition>,
 }
 
 impl<'de, const IS_METADATA: bool> Deserialize<'de> for Text<IS_METADATA> {
@@ -135,9 +155,9 @@ mod tests {
         let list: ObjectList<Text<false>> = serde_json::from_str(&text).unwrap();
         let [odd_one, fits] = list.items.as_slice() else { panic!("{list:?}") };
         assert_eq!(odd_one.meta().name.as_deref(), Some("odd"));
-        let reason = odd_one.decode::<Kustomization>().unwrap_err().to_string();
-        assert!(reason.contains("soon"), "{reason}");
-        assert_eq!(odd_one.metadata().finalizers.unwrap(), ["finalizers.fluxcd.io"]);
+        let unreadable = odd_one.unreadable(&odd_one.decode::<Kustomization>().unwrap_err());
+        assert!(unreadable.reason.contains("soon") && !unreadable.reason.contains("line"), "{unreadable:?}");
+        assert_eq!(unreadable.meta.finalizers.unwrap(), ["finalizers.fluxcd.io"]);
         assert_eq!(fits.decode::<Kustomization>().unwrap().metadata.name.as_deref(), Some("a"));
         let event = format!(r#"{{"type":"ADDED","object":{odd}}}"#);
         let WatchEvent::Added(added) = serde_json::from_str::<WatchEvent<Text<true>>>(&event).unwrap() else {

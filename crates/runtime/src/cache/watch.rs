@@ -217,7 +217,7 @@ fn apply<K: Cached>(cache: &Cache<K>, object: &Text<false>) {
         Err(error) => {
             let key = ObjectKey::of(object);
             tracing::error!(kind = %K::kind(&()), namespace = key.namespace, name = key.name, %error, "object left out: it does not fit its API type");
-            cache.set_aside(key, object.metadata());
+            cache.set_aside(key, object.unreadable(&error));
         }
     }
 }

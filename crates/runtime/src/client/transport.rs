@@ -11,6 +11,7 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use kube::Config;
 use kube::client::{Body, ClientBuilder, ConfigExt, DynBody};
+use tower::buffer::BufferLayer;
 use tower::retry::RetryLayer;
 use tower::util::BoxService;
 use tower::{BoxError, ServiceBuilder, ServiceExt};
@@ -21,7 +22,10 @@ use super::busy::WhenAsked;
 /// Sends requests to one API server.
 pub type Transport = BoxService<http::Request<Body>, Response<Box<DynBody>>, BoxError>;
 
-/// Starts a client. Behind a proxy it is kube's own, which knows the ways through; its connections are not those of [`tcp`].
+/// Requests behind a proxy that wait to be sent; each is sent at once.
+const WAITING: usize = 256;
+
+/// Starts a client. Behind a proxy the connections are kube's own, which knows the ways through, and not those of [`tcp`].
 ///
 /// # Errors
 ///
@@ -29,10 +33,22 @@ pub type Transport = BoxService<http::Request<Body>, Response<Box<DynBody>>, Box
 pub fn builder(config: Config) -> kube::Result<ClientBuilder<Transport>> {
     crate::service::install_crypto();
     if config.proxy_url.is_some() {
-        return ClientBuilder::try_from(config);
+        return proxied(config);
     }
     let https = config.rustls_https_connector_with_connector(tcp())?;
     over(&config, https)
+}
+
+/// Starts a client behind a proxy. Requests are sent again by the same rule as without one.
+fn proxied(mut config: Config) -> kube::Result<ClientBuilder<Transport>> {
+    let retries = std::mem::take(&mut config.default_retry);
+    let once = ClientBuilder::try_from(config)?;
+    if !retries {
+        return Ok(once);
+    }
+    // What sends again needs a service that can be cloned.
+    let shared = once.with_layer(&BufferLayer::<http::Request<Body>>::new(WAITING));
+    Ok(shared.with_layer(&RetryLayer::new(WhenAsked::default())).with_layer(&BoxService::layer()))
 }
 
 /// Opens TCP connections that send each request at once. By default the system holds back what is sent after a handshake until
@@ -72,7 +88,8 @@ pub fn over(config: &Config, https: HttpsConnector<HttpConnector>) -> kube::Resu
 
 #[cfg(test)]
 mod tests {
-    use tokio::net::TcpListener;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::{TcpListener, TcpStream};
 
     use super::*;
 
@@ -82,5 +99,33 @@ mod tests {
         let address = format!("https://{}", server.local_addr().unwrap()).parse().unwrap();
         let connection = tcp().oneshot(address).await.unwrap();
         assert!(connection.into_inner().nodelay().unwrap());
+    }
+    async fn read_head(stream: &mut TcpStream) {
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            head.push(stream.read_u8().await.unwrap());
+        }
+    }
+
+    /// KS-IMP-5
+    #[tokio::test]
+    async fn a_proxy_changes_nothing_about_what_is_sent_again() {
+        let proxy = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let mut config = Config::new("http://api.example".parse().unwrap());
+        config.proxy_url = Some(format!("http://{}", proxy.local_addr().unwrap()).parse().unwrap());
+        let served = async move {
+            for answer in ["429 Too Many Requests\r\nRetry-After: 0", "503 Service Unavailable"] {
+                let (mut stream, _) = proxy.accept().await.unwrap();
+                read_head(&mut stream).await;
+                stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n").await.unwrap();
+                read_head(&mut stream).await;
+                let answer = format!("HTTP/1.1 {answer}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+                stream.write_all(answer.as_bytes()).await.unwrap();
+            }
+        };
+        let client = builder(config).unwrap().build();
+        let request = http::Request::get("/version").body(Body::empty()).unwrap();
+        let (answer, ()) = tokio::join!(client.send(request), served);
+        assert_eq!(answer.unwrap().status(), 503, "nobody has asked to send it a third time");
     }
 }

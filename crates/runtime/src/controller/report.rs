@@ -5,19 +5,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{Api, ApiResource, Patch, PatchParams};
 use kube::core::NamespaceResourceScope;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
+use weir_api::condition_type::{READY, RECONCILING, STALLED};
 use weir_api::{Condition, FluxObject};
 
 use super::backoff::RetryDelays;
 use super::patch::merge_diff;
 use super::progress::Phase;
 use super::{Finalized, Next, Outcome, Reconciler, requested_at};
-use crate::cache::{Cache, ObjectKey, Text};
+use crate::cache::{Cache, ObjectKey, Text, Unreadable};
 use crate::client;
-use crate::condition::{self, Writer};
+use crate::condition::{self, Status, Writer};
 use crate::event::{EventDraft, EventSink};
 use crate::killpoint;
 use crate::metrics::ControllerMetrics;
@@ -25,6 +27,9 @@ use crate::metrics::ControllerMetrics;
 /// Pause before a write is tried again that lost against another writer, doubled each time; the watch brings that write
 /// within this time (SRC-REC-11).
 const CONFLICT_PAUSE: Duration = Duration::from_millis(100);
+/// Reason of the conditions of an object that does not fit its API type.
+const UNREADABLE: &str = "InvalidObject";
+
 /// Number of tries before the run is made again instead.
 const CONFLICTS: u32 = 5;
 
@@ -220,11 +225,36 @@ where
         }
     }
 
+    /// Reports an object that does not fit its API type, if there is one of that name.
+    pub(super) async fn unreadable<R: Reconciler>(&self, key: &ObjectKey) -> Option<Next> {
+        let object = self.cache.unreadable(key)?;
+        match object.meta.deletion_timestamp {
+            Some(_) => self.let_go::<R>(key, &object.meta).await,
+            None => self.refuse(key, &object).await,
+        }
+    }
+
+    /// Shows that somebody has to correct an object before anything is done about it.
+    async fn refuse(&self, key: &ObjectKey, object: &Unreadable) -> Option<Next> {
+        let generation = object.meta.generation.unwrap_or_default();
+        let message = format!("the object does not fit its API type: {}", object.reason);
+        let mut conditions = object.conditions.clone();
+        condition::remove(&mut conditions, RECONCILING);
+        for (type_, status) in [(STALLED, Status::True), (READY, Status::False)] {
+            condition::set(&mut conditions, type_, status, UNREADABLE, &message, generation, self.now());
+        }
+        if conditions == object.conditions {
+            return None;
+        }
+        let status = json!({ "conditions": conditions, "observedGeneration": generation });
+        let version = object.meta.resource_version.as_ref();
+        let patch = json!({ "metadata": { "resourceVersion": version }, "status": status });
+        self.send(key, Some("status"), patch).await.err().map(|error| Self::write_failed("status", error))
+    }
+
     /// Takes the finalizer off an object that is being deleted and does not fit its API type: its deletion would hang. Nobody can read
     /// what it stands for, so that this stays.
-    pub(super) async fn let_go<R: Reconciler>(&self, key: &ObjectKey) -> Option<Next> {
-        let meta = self.cache.unreadable(key)?;
-        meta.deletion_timestamp.as_ref()?;
+    async fn let_go<R: Reconciler>(&self, key: &ObjectKey, meta: &ObjectMeta) -> Option<Next> {
         let (ours, others): (Vec<_>, Vec<_>) =
             meta.finalizers.iter().flatten().partition(|finalizer| *finalizer == R::FINALIZER_NAME);
         if ours.is_empty() {

@@ -169,7 +169,7 @@ async fn an_object_that_lost_its_finalizer_is_finalized_while_others_keep_it() {
     world.stop().await;
 }
 
-/// DEP-K8S-4: an object that does not fit its API type is left alone, and its deletion does not hang.
+/// DEP-K8S-4, KS-API-5: an object that does not fit its API type says so, and its deletion does not hang.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_object_that_does_not_fit_is_let_go_when_it_is_deleted() {
     let reconciler = MarkReady::default();
@@ -182,9 +182,39 @@ async fn an_object_that_does_not_fit_is_let_go_when_it_is_deleted() {
     // The API server takes an object without a spec.
     let patch = Patch::Merge(serde_json::json!({"spec": null}));
     receivers.patch("a", &PatchParams::default(), &patch).await.unwrap();
+    let stalled = eventually("the object is refused", DEADLINE, async || {
+        let object = receivers.get("a").await.unwrap();
+        condition(&object, "Stalled").is_some().then_some(object)
+    });
+    let stalled = stalled.await.unwrap();
+    let ready = condition(&stalled, "Ready").unwrap();
+    let expected = "the object does not fit its API type: missing field `spec`";
+    assert_eq!((&*ready.status, &*ready.reason, &*ready.message), ("False", "InvalidObject", expected));
+    assert_eq!(stalled.data["status"]["observedGeneration"], stalled.metadata.generation.unwrap());
+    // A change of the metadata is no news of what does not fit.
+    let label = Patch::Merge(serde_json::json!({"metadata": {"labels": {"x": "y"}}}));
+    receivers.patch("a", &PatchParams::default(), &label).await.unwrap();
     receivers.delete("a", &DeleteParams::default()).await.unwrap();
     wait_gone(&receivers, "a", DEADLINE).await.unwrap();
     assert_eq!((runs.load(Ordering::SeqCst), finalized.load(Ordering::SeqCst)), (before, 0));
+    world.stop().await;
+}
+
+/// KS-API-5: once it is put right, nothing is left of the verdict.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_object_that_fits_again_is_reconciled() {
+    let world = world(MarkReady::default()).await;
+    let receivers = world.receivers().await;
+    let bare = "apiVersion: notification.toolkit.fluxcd.io/v1\nkind: Receiver\nmetadata: {name: a}\n";
+    world.plane.apply_yaml(&world.namespace, bare).await.unwrap();
+    eventually("the object is refused", DEADLINE, async || {
+        let object = receivers.get("a").await.unwrap();
+        condition(&object, "Stalled").is_some().then_some(())
+    })
+    .await
+    .unwrap();
+    world.receiver("a", "").await;
+    wait_ready(&receivers, "a", DEADLINE).await.unwrap();
     world.stop().await;
 }
 

@@ -39,17 +39,15 @@ impl GitReconciler {
 
 /// Removes what was fetched for objects that are gone, now and every hour.
 pub(super) fn sweep(service: &Service, storage: Storage, stores: Stores, objects: Cache<GitRepository>) {
-    let by_uid = objects.index(|object| object.metadata.uid.clone());
     hourly(service, move || {
         let (storage, stores, objects) = (storage.clone(), stores.clone(), objects.clone());
-        let by_uid = by_uid.clone();
         async move {
             objects.synced().await;
             if !objects.is_whole() {
                 return;
             }
             // Asked when a folder is about to go: an object may have come since the sweep began.
-            let is_live = move |uid: &str| !by_uid.naming(&uid.to_owned()).is_empty();
+            let is_live = move |uid: &str| objects.knows_uid(uid);
             match storage.blocking(move || stores.sweep(&is_live)).await.and_then(|swept| swept) {
                 Ok(0) => {}
                 Ok(count) => tracing::info!(count, "removed Git repositories of objects that are gone"),
