@@ -61,6 +61,8 @@ use crate::source::Sources;
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
     pub(crate) requeue_dependency: weir_api::Duration,
+    /// The only namespace whose Kustomizations are watched; nothing where all are.
+    pub(crate) watched: Option<String>,
     pub(crate) no_cross_namespace_refs: bool,
     pub(crate) has_external_artifacts: bool,
     pub(crate) workload_identity: bool,

@@ -60,7 +60,7 @@ pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
     let logins = service.logins(&args.default_decryption_service_account)?;
     let clusters = clusters(&args, &service, &logins, Arc::clone(&queue), Arc::clone(&memory))?;
     let reconciler = KustomizationReconciler {
-        settings: settings(&args, service.gates())?,
+        settings: settings(&args, service.gates(), &service.env().runtime_namespace)?,
         client: service.client().clone(),
         kustomizations: all.clone(),
         sources: sources.clone(),
@@ -133,13 +133,14 @@ fn is_toolkit(id: &ObjectId) -> bool {
     id.group.ends_with(".toolkit.fluxcd.io")
 }
 
-fn settings(args: &Args, gates: &Gates) -> Result<Settings, ServiceError> {
+fn settings(args: &Args, gates: &Gates, own_namespace: &str) -> Result<Settings, ServiceError> {
     let prune_limit = args.prune_limit.parse::<PruneLimit>();
     let prune_limit = prune_limit.map_err(|error| ServiceError::Other(format!("--prune-limit: {error}")))?;
     // A kind parses from any text.
     let stage = args.custom_apply_stage_kinds.iter().filter_map(|kind| kind.parse().ok());
     Ok(Settings {
         requeue_dependency: args.runtime.requeue_dependency,
+        watched: (!args.runtime.watch_all_namespaces).then(|| own_namespace.to_owned()),
         no_cross_namespace_refs: args.runtime.no_cross_namespace_refs,
         has_external_artifacts: gates.enabled(EXTERNAL_ARTIFACT),
         workload_identity: gates.enabled(WORKLOAD_IDENTITY),
@@ -277,7 +278,7 @@ mod tests {
     fn settings_of(flags: &[&str]) -> Settings {
         let args = Args::parse_from(["kustomize-controller"].iter().chain(flags));
         let gates = Gates::parse(&GATES, &args.runtime.feature_gates.join(",")).unwrap();
-        settings(&args, &gates).unwrap()
+        settings(&args, &gates, "flux-system").unwrap()
     }
 
     #[test]
@@ -285,6 +286,7 @@ mod tests {
         let usual = settings_of(&[]);
         let expected = Settings {
             requeue_dependency: "30s".parse().unwrap(),
+            watched: None,
             no_cross_namespace_refs: false,
             has_external_artifacts: true,
             workload_identity: false,
@@ -305,6 +307,7 @@ mod tests {
     /// Each flag and gate changes its own setting, and no other.
     #[rstest]
     #[case("--requeue-dependency=7s", |it: &mut Settings| it.requeue_dependency = "7s".parse().unwrap())]
+    #[case("--watch-all-namespaces=false", |it: &mut Settings| it.watched = Some("flux-system".to_owned()))]
     #[case("--no-cross-namespace-refs", |it: &mut Settings| it.no_cross_namespace_refs = true)]
     #[case("--feature-gates=ExternalArtifact=false", |it: &mut Settings| it.has_external_artifacts = false)]
     #[case("--feature-gates=ObjectLevelWorkloadIdentity=true", |it: &mut Settings| it.workload_identity = true)]

@@ -78,7 +78,7 @@ pub(crate) fn decide(observed: &Observed, settings: &Settings) -> Plan {
     }
     let case = match artifact(observed, settings) {
         Ok(artifact) => Case { observed, settings, artifact },
-        Err(failure) => return Plan::Refuse(failure),
+        Err(failure) => return outlive_source(observed).unwrap_or(Plan::Refuse(failure)),
     };
     let ruled = RULES.iter().find_map(|rule| rule(&case));
     ruled.unwrap_or_else(|| case.apply(Extent::Changed))
@@ -173,12 +173,28 @@ fn confirm(case: &Case<'_>) -> Option<Plan> {
 /// Nothing begins any more; a health check that goes on comes to its end, as in Flux.
 fn suspended(observed: &Observed, settings: &Settings) -> Plan {
     let Some(waiting) = &observed.unit.waiting else { return Plan::Leave };
-    match (trigger(observed), &observed.target) {
-        (Some(trigger), _) if settings.overtaken == Overtaken::Cancels => {
+    match trigger(observed) {
+        Some(trigger) if settings.overtaken == Overtaken::Cancels => {
             Plan::Cancel { waiting: Arc::clone(waiting), trigger }
         }
-        (_, Err(_)) if waiting.check.has_time(observed.now) => Plan::Postpone(OUTAGE),
-        _ => Plan::CheckHealth(Arc::clone(waiting)),
+        _ => finish(observed, Arc::clone(waiting)),
+    }
+}
+
+/// Lets a health check come to its end although its source or the artifact is gone, as in Flux. The run behind it says what is missing.
+fn outlive_source(observed: &Observed) -> Option<Plan> {
+    let waiting = observed.unit.waiting.as_ref()?;
+    let is_gone = matches!(observed.source, Source::Missing | Source::Empty);
+    let is_asked = observed.causes.contains(&Cause::Requested);
+    let goes_on = is_gone && !is_asked && waiting.inputs.is_of(&observed.kustomization);
+    goes_on.then(|| finish(observed, Arc::new(waiting.overtaken())))
+}
+
+/// Goes on with a health check, once the cluster answers or the time is over.
+fn finish(observed: &Observed, waiting: Arc<Waiting>) -> Plan {
+    match observed.target {
+        Err(_) if waiting.check.has_time(observed.now) => Plan::Postpone(OUTAGE),
+        _ => Plan::CheckHealth(waiting),
     }
 }
 
@@ -292,12 +308,7 @@ fn ready(
     settings: &Settings,
 ) -> Result<(), String> {
     let Dependency { key, found, verdict } = dependency;
-    let Some(found) = found else {
-        let name = &key.name;
-        return Err(format!(
-            "dependency '{key}' not found: kustomizations.kustomize.toolkit.fluxcd.io \"{name}\" not found"
-        ));
-    };
+    let found = found.as_ref().map_err(|reason| format!("dependency '{key}' not found: {reason}"))?;
     match verdict {
         Some(Verdict::Unknown(message) | Verdict::Invalid(message)) => return Err(message.clone()),
         Some(Verdict::Ready(false)) => {

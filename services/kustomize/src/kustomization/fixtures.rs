@@ -14,6 +14,7 @@ use super::{Overtaken, Settings};
 pub(super) fn settings() -> Settings {
     Settings {
         requeue_dependency: "30s".parse().unwrap(),
+        watched: None,
         no_cross_namespace_refs: false,
         has_external_artifacts: false,
         workload_identity: false,

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use kube::Api;
 use weir_api::Kustomization;
 use weir_kustomize::SecretPart;
+use weir_runtime::client::reason;
 use weir_runtime::{Cause, ObjectKey};
 use weir_ssa::{Entry, Manifest, Session};
 
@@ -22,8 +24,8 @@ use crate::variables::{self, Variables};
 #[derive(Clone, Debug)]
 pub(crate) struct Dependency {
     pub(crate) key: ObjectKey,
-    /// Nothing if there is no such Kustomization.
-    pub(crate) found: Option<Arc<Kustomization>>,
+    /// The Kustomization, or why it is not found.
+    pub(crate) found: Result<Arc<Kustomization>, String>,
     /// Verdict of its `readyExpr`; none without one, or while the dependency does not exist.
     pub(crate) verdict: Option<Verdict>,
 }
@@ -118,9 +120,10 @@ impl KustomizationReconciler {
         let kustomization = Arc::clone(kustomization);
         let key = ObjectKey::of(&*kustomization);
         let source_id = SourceId::of(&kustomization);
-        let dependencies = dependencies_of(&kustomization)
-            .map(|key| Dependency { found: self.kustomizations.get(&key), verdict: None, key })
-            .collect();
+        let mut dependencies = Vec::with_capacity(kustomization.spec.depends_on.len());
+        for key in dependencies_of(&kustomization) {
+            dependencies.push(self.dependency(key).await);
+        }
         let (dependencies, health_checks) = evaluated(&kustomization, dependencies, self.visibility()).await;
         let variables = match &source {
             Source::Artifact(_) => Variables::load(&self.client, &kustomization).await.transpose(),
@@ -162,6 +165,22 @@ impl KustomizationReconciler {
         }
     }
 
+    /// Looks for a dependency. Where one namespace is watched, those of others are read from the API server, as in Flux.
+    async fn dependency(&self, key: ObjectKey) -> Dependency {
+        let is_watched = self.settings.watched.as_ref().is_none_or(|watched| *watched == key.namespace);
+        let found = match self.kustomizations.get(&key) {
+            Some(known) => Ok(known),
+            None if is_watched => {
+                Err(format!("kustomizations.kustomize.toolkit.fluxcd.io \"{}\" not found", key.name))
+            }
+            None => {
+                let api: Api<Kustomization> = Api::namespaced(self.client.clone(), &key.namespace);
+                api.get(&key.name).await.map(Arc::new).map_err(reason)
+            }
+        };
+        Dependency { key, found, verdict: None }
+    }
+
     /// Returns how much expressions see of dependencies.
     fn visibility(&self) -> Visibility {
         if self.settings.no_cross_namespace_refs { Visibility::OwnNamespace } else { Visibility::Whole }
@@ -192,7 +211,7 @@ async fn evaluated(
     let evaluation = weir_evaluation::evaluated(move |may_go_on| {
         let verdicts = own.spec.depends_on.iter().zip(asked).map(|(reference, dependency)| {
             let text = reference.ready_expr.as_deref().filter(|text| !text.is_empty())?;
-            Some(expression::is_ready(text, &own, &*dependency.found?, visibility, may_go_on))
+            Some(expression::is_ready(text, &own, &*dependency.found.ok()?, visibility, may_go_on))
         });
         verdicts.collect::<Vec<_>>()
     });
@@ -200,7 +219,7 @@ async fn evaluated(
     let unknown = |text: String| vec![Some(Verdict::Unknown(text)); spec.depends_on.len()];
     let verdicts = evaluation.await.unwrap_or_else(unknown);
     for ((dependency, reference), verdict) in dependencies.iter_mut().zip(&spec.depends_on).zip(verdicts) {
-        dependency.verdict = verdict.filter(|_| reference.ready_expr.is_some() && dependency.found.is_some());
+        dependency.verdict = verdict.filter(|_| reference.ready_expr.is_some() && dependency.found.is_ok());
     }
     let own = Arc::clone(kustomization);
     let compiling = tokio::task::spawn_blocking(move || HealthChecks::compile(&own.spec.health_check_exprs));

@@ -119,10 +119,12 @@ fn refused(
             draft.outcome(Next::Stop).error(failure.message.clone())
         }
         Class::Absent => {
+            draft.forget_check();
             draft.not_ready(failure);
             draft.outcome(retry).info(format!("Source '{}' not found", draft.source()))
         }
         Class::Pending => {
+            draft.forget_check();
             match attempt {
                 None => draft.not_ready(failure),
                 Some(attempt) => draft.failed(failure.reason, &failure.message, attempt),
@@ -165,7 +167,7 @@ fn failed(
     let message = match (failure.reason, attempt.checked_since) {
         (reason::HEALTH_CHECK_FAILED, Some(since)) => {
             draft.set(HEALTHY, Status::False, failure.reason, &failure.message);
-            let took = in_milliseconds(draft.since(since));
+            let took = draft.since(since);
             format!("health check failed after {}: {}", text(took), failure.message)
         }
         _ => failure.message.clone(),
@@ -209,7 +211,7 @@ fn finished(mut draft: Draft<'_>, attempt: &Attempt, health: Option<Duration>) -
     match health {
         None => condition::remove(&mut draft.status.conditions, HEALTHY),
         Some(took) => {
-            let message = format!("Health check passed in {}", text(in_milliseconds(took)));
+            let message = format!("Health check passed in {}", text(took));
             if !attempt.was_healthy || (is_new && !attempt.changed.is_empty()) {
                 draft.tell(EventDraft::info(PROGRESSING, message.clone()), attempt);
             }
@@ -282,6 +284,12 @@ impl<'a> Draft<'a> {
         conditions.filter(|known| known.type_ == type_).for_each(|known| {
             known.observed_generation = Some(self.writer.generation());
         });
+    }
+
+    /// Takes away the announcement of a health check that does not go on.
+    fn forget_check(&mut self) {
+        let conditions = &mut self.status.conditions;
+        conditions.retain(|known| known.type_ != HEALTHY || known.status != Status::Unknown.as_str());
     }
 
     /// Returns true when the Ready condition says this already.
@@ -384,12 +392,6 @@ impl<'a> Draft<'a> {
         );
         history.truncate(MAX_HISTORY);
     }
-}
-
-/// Rounds up: a check that ends at once takes microseconds, which tell nobody anything.
-fn in_milliseconds(took: Duration) -> Duration {
-    let milliseconds = took.as_nanos().div_ceil(1_000_000);
-    Duration::from_millis(u64::try_from(milliseconds).unwrap_or(u64::MAX))
 }
 
 fn text(duration: Duration) -> String {

@@ -32,6 +32,29 @@ async fn dependents_wait_say_why_and_start_when_they_can() {
     assert!(world.config_map("front").await.is_some());
 }
 
+/// A service that watches one namespace reads the others from the API server.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dependency_in_a_namespace_that_is_not_watched_counts() {
+    let (world, _process) = World::process(&[]).await;
+    let other = world.plane().unique_namespace("other").await.unwrap();
+    world.source("src", 1, &[("a.yaml", &cm("a", "1"))]).await;
+    world.kustomization("app", json!({"dependsOn": [{"name": "base", "namespace": other}]})).await;
+    let app = world.not_ready("app", "DependencyNotReady").await;
+    let message = weir_testkit::condition(&app, "Ready").unwrap().message;
+    let missing = "kustomizations.kustomize.toolkit.fluxcd.io \"base\" not found";
+    assert_eq!(message, format!("dependency '{other}/base' not found: {missing}"));
+    let base = json!({"apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": "Kustomization", "metadata": {"name": "base"},
+        "spec": {"interval": "1h", "prune": true, "sourceRef": {"kind": "GitRepository", "name": "none"}, "suspend": true}});
+    let ready = json!({"status": {"observedGeneration": 1, "conditions": [{"type": "Ready", "status": "True",
+        "reason": "ReconciliationSucceeded", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}]}});
+    let api = world.plane().api("kustomize.toolkit.fluxcd.io/v1", "Kustomization", &other).await.unwrap();
+    let params = kube::api::PatchParams::apply("test").force();
+    api.patch("base", &params, &kube::api::Patch::Apply(base)).await.unwrap();
+    let params = kube::api::PatchParams::default();
+    api.patch_status("base", &params, &kube::api::Patch::Merge(ready)).await.unwrap();
+    world.ready("app").await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn circle_of_dependencies_is_named() {
     let world = World::new().await;
