@@ -7,6 +7,7 @@ use reqwest::{Client, ClientBuilder, redirect};
 use secrecy::ExposeSecret;
 
 use crate::environment::{proxy_url, with_proxies};
+use crate::names::System;
 use crate::{Profile, tls};
 
 /// Clients kept at a time; each holds a connection pool and a TLS configuration of some 100 KiB.
@@ -103,6 +104,7 @@ impl Clients {
     fn build(&self, profile: &Profile) -> Result<Client, ClientError> {
         let mut builder: ClientBuilder = Client::builder()
             .user_agent(self.user_agent)
+            .dns_resolver(System)
             .connect_timeout(CONNECT_TIMEOUT)
             .pool_max_idle_per_host(MAX_IDLE_PER_HOST)
             .pool_idle_timeout(POOL_IDLE)
@@ -140,6 +142,7 @@ pub fn client_builder() -> ClientBuilder {
         // Without our TLS the library's own does as well.
         Err(_) => Client::builder(),
     })
+    .dns_resolver(System)
 }
 
 fn follow(attempt: redirect::Attempt<'_>) -> redirect::Action {

@@ -9,6 +9,7 @@ mod clients;
 mod environment;
 mod exceptions;
 pub mod go_url;
+mod names;
 mod profile;
 mod redact;
 mod retry_after;

@@ -7,6 +7,7 @@ use std::net::SocketAddr;
 use rustls::{AlertDescription, CertificateError, InvalidMessage};
 use url::Url;
 
+use crate::names::LookupError;
 use crate::shown::shown;
 
 /// Says why a request to `url` got no answer, for example `dial tcp 127.0.0.1:1: connect: connection refused`. Neither
@@ -40,8 +41,10 @@ pub fn reason(error: &reqwest::Error, url: &Url) -> String {
         Some(kind) if let Some(words) = not_connected(kind) => dialled(words),
         Some(ErrorKind::ConnectionReset) => "read: connection reset by peer".to_owned(),
         Some(ErrorKind::UnexpectedEof) => "unexpected EOF".to_owned(),
-        _ if error.is_connect() && causes().any(|cause| cause.to_string().starts_with("dns error")) => {
-            format!("dial tcp: lookup {}: no such host", url.host_str().unwrap_or_default())
+        _ if let Some(name) = causes().find_map(unknown_name) => {
+            // Another name than the server's is that of the proxy before it.
+            let at = if url.host_str() == Some(name) { "" } else { "proxyconnect tcp: " };
+            format!("{at}dial tcp: lookup {name}: no such host")
         }
         // The last cause has the detail; those above it only report that something failed.
         _ => causes().last().map_or_else(|| alone(error), |cause| in_go(cause.to_string())),
@@ -64,6 +67,11 @@ fn unreached(cause: &(dyn Error + 'static)) -> Option<SocketAddr> {
     let shown = format!("{cause:?}");
     let rest = shown.strip_prefix("ConnectError(\"tcp connect error\", ")?;
     rest.split(", ").next()?.parse().ok()
+}
+
+/// The name that could not be looked up.
+fn unknown_name<'a>(cause: &'a (dyn Error + 'static)) -> Option<&'a str> {
+    Some(&cause.downcast_ref::<LookupError>()?.name)
 }
 
 /// The words of our client's libraries in those of Go's.
@@ -147,17 +155,18 @@ mod tests {
         assert_eq!(super::reason(&error, &Url::parse(url).unwrap()), expected);
     }
 
-    /// The proxy is named that refuses, and not the server behind it.
+    /// The proxy is named that refuses, or that nobody knows, and not the server behind it.
     #[rstest]
-    #[case("http://127.0.0.1:8/x")]
-    #[case("https://127.0.0.1:8/x")]
+    #[case("http://127.0.0.1:8/x", "127.0.0.1:1", "dial tcp 127.0.0.1:1: connect: connection refused")]
+    #[case("https://127.0.0.1:8/x", "127.0.0.1:1", "dial tcp 127.0.0.1:1: connect: connection refused")]
+    #[case("https://server.invalid/x", "proxy.invalid:1", "dial tcp: lookup proxy.invalid: no such host")]
     #[tokio::test]
-    async fn a_proxy_that_refuses(#[case] url: &str) {
-        let address = Url::parse("http://127.0.0.1:1").unwrap();
+    async fn a_proxy_that_is_not_reached(#[case] url: &str, #[case] proxy: &str, #[case] reason: &str) {
+        let address = Url::parse(&format!("http://{proxy}")).unwrap();
         let profile =
             Profile { proxy: Some(crate::Proxy { address, credentials: None }), ..Profile::default() };
         let error = Clients::new("test").get(&profile).unwrap().get(url).send().await.unwrap_err();
-        let expected = "proxyconnect tcp: dial tcp 127.0.0.1:1: connect: connection refused";
+        let expected = format!("proxyconnect tcp: {reason}");
         assert_eq!(super::reason(&error, &Url::parse(url).unwrap()), expected);
     }
 
