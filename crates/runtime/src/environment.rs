@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::config::{KubeConfigOptions, KubeconfigError};
 use tokio_util::sync::CancellationToken;
 
 use crate::cache::CachePool;
@@ -53,7 +53,7 @@ pub fn hostname() -> String {
 
 /// Returns the way to the cluster: that of the kubeconfig, else that of the Pod's service account.
 fn kube_config() -> Result<kube::Config, EnvironmentError> {
-    let found = Kubeconfig::read().map_err(kubeconfig::Error::from);
+    let found = kubeconfig::find().and_then(|file| Ok(file.ok_or(KubeconfigError::FindPath)?));
     let found = found.and_then(|file| kubeconfig::config(&file, &KubeConfigOptions::default()));
     found.or_else(|kubeconfig| {
         kube::Config::incluster().map_err(|service_account| EnvironmentError::NoCluster {

@@ -1,5 +1,10 @@
 //! The configuration of a kubeconfig's context (CLI-G02, KS-IMP-5).
 
+mod file;
+mod usable;
+
+use std::path::PathBuf;
+
 use http::Uri;
 use kube::Config;
 use kube::config::{
@@ -8,6 +13,7 @@ use kube::config::{
 use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::{self, PemObject};
 
+pub use self::file::{VARIABLE, files, find, parse, read};
 use super::proxy;
 
 /// The reason that a kubeconfig cannot be used.
@@ -16,6 +22,39 @@ pub enum Error {
     /// A part of it is missing or not as it should be.
     #[error(transparent)]
     Kubeconfig(#[from] KubeconfigError),
+    /// The file cannot be read.
+    #[error("{path}: {cause}", path = path.display())]
+    Unreadable {
+        /// Path of the file.
+        path: PathBuf,
+        /// The reason.
+        cause: std::io::Error,
+    },
+    /// The content of the file cannot be used.
+    #[error("{path}: {cause}", path = path.display())]
+    Broken {
+        /// Path of the file.
+        path: PathBuf,
+        /// The reason.
+        cause: Box<Self>,
+    },
+    /// The document has not the form of a kubeconfig.
+    #[error("it is no kubeconfig: {0}")]
+    Misshapen(String),
+    /// Two entries have one name.
+    #[error("{name:?} stands twice in its {list}")]
+    Twins {
+        /// Field of the entries.
+        list: &'static str,
+        /// Name of both.
+        name: String,
+    },
+    /// The chosen cluster or user contradicts itself.
+    #[error("invalid configuration: {0}")]
+    Invalid(String),
+    /// Certificates are to be checked, and not.
+    #[error("specifying a root certificates file with the insecure flag is not allowed")]
+    Insecure,
     /// Something that a person has named is not in it.
     #[error("{what} {name:?} does not exist")]
     Unknown {
@@ -37,7 +76,7 @@ pub enum Error {
 ///
 /// # Errors
 ///
-/// When the file lacks the context or its cluster, or what it says of them cannot be read.
+/// When the file lacks the context or its cluster, or what it says of them cannot be read or contradicts itself.
 pub fn config(file: &Kubeconfig, options: &KubeConfigOptions) -> Result<Config, Error> {
     changed_config(file, options, None, |_| {})
 }
@@ -55,6 +94,9 @@ pub fn changed_config(
     change: impl FnOnce(&mut Config),
 ) -> Result<Config, Error> {
     let (context, cluster, mut user) = chosen(file, options, server.is_some())?;
+    let cluster_name = options.cluster.as_ref().unwrap_or(&context.cluster);
+    let user_name = options.user.as_ref().or(context.user.as_ref()).map(String::as_str).unwrap_or_default();
+    usable::check((cluster_name, &cluster), (user_name, &user))?;
     let described = ExecAuthCluster::try_from(&cluster)?;
     let server = match (server, cluster.server) {
         (Some(server), _) => server.clone(),
@@ -77,6 +119,10 @@ pub fn changed_config(
     config.auth_info = user;
     change(&mut config);
     config.cluster_url = with_scheme(&config)?;
+    let has_authority = config.root_cert.is_some() || config.root_cert_file.is_some();
+    if has_authority && config.accept_invalid_certs && config.cluster_url.scheme_str() == Some("https") {
+        return Err(Error::Insecure);
+    }
     config.proxy_url = config.proxy_url.or_else(|| proxy::of_environment(&config.cluster_url));
     Ok(config)
 }
@@ -208,6 +254,25 @@ mod tests {
         );
         let read = config(&Kubeconfig::from_yaml(&text).unwrap(), &KubeConfigOptions::default());
         assert_eq!(read.ok().map(|config| config.cluster_url.to_string()).as_deref(), expected);
+    }
+
+    /// Nobody takes a server for checked whose certificate is not.
+    #[rstest::rstest]
+    #[case("https://c", true, true)]
+    #[case("https://c", false, false)]
+    #[case("http://c", true, false)]
+    fn an_authority_is_not_passed_over(
+        #[case] server: &'static str,
+        #[case] skips: bool,
+        #[case] is_refused: bool,
+    ) {
+        let change = |config: &mut Config| {
+            config.root_cert_file = Some("ca.crt".into());
+            config.accept_invalid_certs = skips;
+        };
+        let (options, server) = (KubeConfigOptions::default(), Uri::from_static(server));
+        let read = changed_config(&Kubeconfig::default(), &options, Some(&server), change);
+        assert_eq!(matches!(read, Err(Error::Insecure)), is_refused);
     }
 
     #[test]
