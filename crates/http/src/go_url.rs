@@ -1,6 +1,8 @@
 //! URLs that Go's `net/url` refuses, with its error messages: Flux's users know these messages, and a URL that is
 //! refused stalls the object until it is changed (SRC-GIT 4.9).
 
+use std::net::IpAddr;
+
 use url::Url;
 
 /// Parses a URL, or returns Go's message about its fault.
@@ -74,12 +76,13 @@ fn refusal(url: &str) -> Option<String> {
 /// Returns the reason for which a text is no host with a user before it and a port behind it.
 fn bad_authority(text: &str) -> Option<String> {
     let (user, host) = text.rsplit_once('@').unwrap_or(("", text));
-    let port = match host.strip_prefix('[') {
-        Some(address) => match address.rsplit_once(']') {
-            Some((_, port)) => port,
+    let (address, port) = match host.rsplit_once('[') {
+        Some((before, _)) if !before.is_empty() => return Some("invalid IP-literal".to_owned()),
+        Some((_, address)) => match address.rsplit_once(']') {
+            Some((address, port)) => (Some(address), port),
             None => return Some("missing ']' in host".to_owned()),
         },
-        None => host.find(':').and_then(|colon| host.get(colon..)).unwrap_or_default(),
+        None => (None, host.find(':').and_then(|colon| host.get(colon..)).unwrap_or_default()),
     };
     let is_port = match port.strip_prefix(':') {
         Some(digits) => digits.chars().all(|char| char.is_ascii_digit()),
@@ -90,7 +93,22 @@ fn bad_authority(text: &str) -> Option<String> {
     }
     let is_of_user = |char: char| char.is_ascii_alphanumeric() || "-._:~!$&'()*+,;=%@".contains(char);
     let of_user = || (!user.chars().all(is_of_user)).then(|| "net/url: invalid userinfo".to_owned());
-    malformed(host, true).or_else(of_user).or_else(|| malformed(user, false))
+    let of_address = || address.and_then(bad_address);
+    malformed(host, true).or_else(of_address).or_else(of_user).or_else(|| malformed(user, false))
+}
+
+/// Returns the reason for which the text in the brackets of a host is no address of IPv6.
+fn bad_address(text: &str) -> Option<String> {
+    let (address, zone) =
+        text.split_once("%25").map_or((text, None), |(address, zone)| (address, Some(zone)));
+    match (address.parse::<IpAddr>(), zone) {
+        (Ok(IpAddr::V6(_)), Some("")) => {
+            Some(format!("invalid host: ParseAddr(\"{address}%\"): zone must be a non-empty string"))
+        }
+        (Ok(IpAddr::V6(_)), _) => None,
+        (Ok(IpAddr::V4(_)), None) => Some("invalid IP-literal".to_owned()),
+        _ => Some(format!("invalid host: ParseAddr({text:?}): unable to parse IP")),
+    }
 }
 
 /// Returns the reason for which a part of a URL is no sequence of characters and escapes. In a host, ASCII is not escaped, but for the
@@ -193,6 +211,13 @@ mod tests {
     #[case("https://a b/c", Some("invalid character \" \" in host name"))]
     #[case("https://a%20b/c", Some("invalid URL escape \"%20\""))]
     #[case("https://[::1", Some("missing ']' in host"))]
+    #[case("https://[fe80::1%25eth0]:80/r", None)]
+    #[case("https://[::ffff:1.2.3.4]/r", None)]
+    #[case("https://[h.io]/r", Some("invalid host: ParseAddr(\"h.io\"): unable to parse IP"))]
+    #[case("https://[]/r", Some("invalid host: ParseAddr(\"\"): unable to parse IP"))]
+    #[case("https://[::1%25]/r", Some("invalid host: ParseAddr(\"::1%\"): zone must be a non-empty string"))]
+    #[case("https://[1.2.3.4]/r", Some("invalid IP-literal"))]
+    #[case("https://a[::1]/r", Some("invalid IP-literal"))]
     #[case("https://me:x y@h.io", Some("net/url: invalid userinfo"))]
     #[case("https://me:%zz@h.io", Some("invalid URL escape \"%zz\""))]
     #[case("mailto:a%zz", None)]
