@@ -93,6 +93,7 @@ impl<'b> Build<'b> {
 
     /// Keeps a remark for the output.
     pub(crate) fn warn(&self, warning: Warning) {
+        (self.options.on_warning)(&warning);
         self.warnings.borrow_mut().push(warning);
     }
 }

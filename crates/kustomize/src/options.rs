@@ -63,6 +63,8 @@ pub struct Options {
     pub remote: Option<Arc<dyn Remote>>,
     /// Ends the build when it is requested.
     pub stop: Stop,
+    /// Called with each remark when it comes up, also by a build that fails later.
+    pub on_warning: fn(&Warning),
 }
 
 impl Options {
@@ -76,6 +78,7 @@ impl Options {
             limits: Limits::default(),
             remote: None,
             stop: Stop::default(),
+            on_warning: |_| {},
         }
     }
 
@@ -89,6 +92,7 @@ impl Options {
             limits: Limits::default(),
             remote: None,
             stop: Stop::default(),
+            on_warning: |_| {},
         }
     }
 }

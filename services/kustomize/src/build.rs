@@ -16,9 +16,10 @@ use sha2::{Digest, Sha256};
 use weir_api::kustomize::KustomizationSpec;
 use weir_ignore::Matcher;
 use weir_kustomize::{
-    FileSystem, FsPath, Kustomization, Options, ReadSet, Remote, SecretPart, Stop, build_kustomization,
+    FileSystem, FsPath, Kustomization, Options, ReadSet, Remote, SecretPart, Stop, Warning,
+    build_kustomization,
 };
-use weir_ssa::{Manifest, MetadataField};
+use weir_ssa::{Manifest, MetadataField, ObjectId};
 
 pub(crate) use self::document::{parsed_by_flux, selector};
 pub use self::generate::Error as GenerateError;
@@ -26,8 +27,10 @@ pub use self::substitute::to_yaml;
 use crate::decryption::{self, Decryption, decrypt_files, decrypt_object};
 use crate::variables::{self, Variables};
 
-/// Objects of one build. The inventory of more would not fit into the status of the Kustomization.
-const MAX_OBJECTS: usize = 10_000;
+/// Bytes of an inventory as JSON. The API server stores objects of up to 1.5 MiB; the rest of the Kustomization needs some of that.
+const MAX_INVENTORY: usize = 1_350_000;
+/// Bytes of `{"id":"","v":""},`, which stands around the texts of an entry of an inventory.
+const ENTRY: usize = 17;
 
 /// Returns the manifests below a directory, and the directories that have a kustomization file of their own: what a
 /// kustomization file for the directory has to name. YAML files that are no manifests are left out.
@@ -66,6 +69,8 @@ pub struct Input<F> {
     pub remote: Option<Arc<dyn Remote>>,
     /// Ends the build when it is requested.
     pub stop: Stop,
+    /// Called with each remark of the build engine, also by a build that fails.
+    pub on_warning: fn(&Warning),
 }
 
 /// A finished build.
@@ -154,9 +159,9 @@ pub enum Error {
     /// A built object cannot be written as JSON or YAML.
     #[error("kustomize build failed: {0}")]
     Emit(String),
-    /// More objects than one Kustomization can keep.
-    #[error("build has more than {MAX_OBJECTS} objects: split the Kustomization")]
-    TooMany,
+    /// More objects than the inventory of one Kustomization can name.
+    #[error("build has {0} objects, whose names do not fit into the status: split the Kustomization")]
+    TooMany(usize),
 }
 
 /// Builds.
@@ -182,8 +187,9 @@ fn build_from<F: FileSystem>(
     fingerprint: u64,
     input: &Input<F>,
 ) -> Result<Built, Error> {
-    let Input { directory, spec, variables, is_strict, remote, decryption, stop, .. } = input;
-    let options = Options { remote: remote.clone(), stop: stop.clone(), ..Options::gitops() };
+    let Input { directory, spec, variables, is_strict, remote, decryption, stop, on_warning, .. } = input;
+    let (remote, on_warning) = (remote.clone(), *on_warning);
+    let options = Options { remote, on_warning, stop: stop.clone(), ..Options::gitops() };
     let failed = |error| Error::Build(Box::new(error));
     let output = build_kustomization(files, directory, document, &options).map_err(failed)?;
     let mut manifests = Vec::with_capacity(output.resources.len());
@@ -225,14 +231,20 @@ fn build_from<F: FileSystem>(
         }
         hasher.update(yaml.as_bytes());
         objects::collect(object, &mut manifests);
-        if manifests.len() > MAX_OBJECTS {
-            return Err(Error::TooMany);
-        }
+    }
+    if !fit_into_status(manifests.iter().map(|manifest| (manifest.id(), manifest.version()))) {
+        return Err(Error::TooMany(manifests.len()));
     }
     manifests.iter_mut().for_each(|manifest| add_common_metadata(manifest, spec));
     let digest = format!("sha256:{}", hex::encode(hasher.finalize()));
     let footprint = Footprint { document: fingerprint, read_set: output.read_set };
     Ok(Built { manifests, secret_parts: output.secret_parts, digest, footprint })
+}
+
+/// Returns true when the inventory of a status can name all objects.
+fn fit_into_status<'m>(objects: impl Iterator<Item = (&'m ObjectId, &'m str)>) -> bool {
+    let entries = objects.map(|(id, version)| ENTRY + id.to_string().len() + version.len());
+    entries.sum::<usize>() <= MAX_INVENTORY
 }
 
 /// The directory that `spec.path` names, if there is one.

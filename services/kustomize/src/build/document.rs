@@ -56,9 +56,12 @@ pub(super) fn merged(
     spec: &KustomizationSpec,
     ignored: &Matcher,
 ) -> Result<Kustomization, Error> {
-    let is_kept = |path: &str| {
-        let is_directory = directory.join(path).is_ok_and(|path| files.is_dir(&path));
-        !ignored.excludes(path, is_directory)
+    // The patterns are about the files of the directory: no URL, and nothing beside it.
+    let is_kept = |path: &str| match directory.join(path) {
+        Ok(place) if !is_remote(path) && place.is_in_or_below(directory) => {
+            !ignored.excludes(&place.relative_to(directory), files.is_dir(&place))
+        }
+        _ => true,
     };
     let found = Kustomization::load(files, directory, UnknownFields::Drop);
     let found = found.map_err(|error| match error {

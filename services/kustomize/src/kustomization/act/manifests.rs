@@ -117,6 +117,7 @@ impl KustomizationReconciler {
                 decryption,
                 remote,
                 stop,
+                on_warning: |_| {},
             })
             .map(Made::Built)
         });
