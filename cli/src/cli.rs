@@ -232,7 +232,7 @@ enum Asked {
 /// Reads the command line. A plugin takes the place of this process.
 fn parse() -> Result<Asked, clap::Error> {
     let plugins = Plugins::find(Cli::command);
-    let words = std::env::args_os().collect();
+    let words = switches::with_lists_behind(std::env::args_os().collect());
     if plugins.is_empty() {
         let matches = switches::read(words, |words| commands().try_get_matches_from(words))?;
         return read(&matches);
@@ -245,7 +245,7 @@ fn parse() -> Result<Asked, clap::Error> {
 }
 
 fn commands() -> clap::Command {
-    examples::kept_whole(Cli::command())
+    switches::with_any_values(examples::kept_whole(Cli::command()))
 }
 
 fn read(matches: &clap::ArgMatches) -> Result<Asked, clap::Error> {
@@ -256,6 +256,9 @@ fn read(matches: &clap::ArgMatches) -> Result<Asked, clap::Error> {
 fn run(cli: Cli) -> Result<(), Error> {
     let Cli { mut global, command, .. } = cli;
     global.access.drop_empty();
+    if !matches!(command, Command::Plugin(_)) {
+        global.check()?;
+    }
     let runs_services = matches!(command, Command::Run(_));
     let with_cluster: LocalBoxFuture<'_, _> = match command {
         Command::Build(build) => match build.start() {

@@ -1,7 +1,9 @@
 //! The kinds that a cluster has, found by the words that people use for them.
 
+use std::collections::BTreeSet;
+
 use futures::future::try_join;
-use kube::api::ApiResource;
+use kube::api::{Api, ApiResource, DynamicObject};
 use kube::core::discovery::v2::{APIGroupDiscovery, APIResourceDiscovery};
 
 use crate::cluster::Cluster;
@@ -18,6 +20,16 @@ pub(crate) struct Resource {
     words: Vec<String>,
 }
 
+impl Resource {
+    /// Its objects: those of the namespace of the request, or of the cluster.
+    pub(crate) fn objects(&self, cluster: &Cluster) -> Api<DynamicObject> {
+        match self.is_namespaced {
+            true => Api::namespaced_with(cluster.client.clone(), &cluster.namespace, &self.api),
+            false => Api::all_with(cluster.client.clone(), &self.api),
+        }
+    }
+}
+
 /// All kinds of a cluster: those of the core group first, and of each group those of the preferred version first.
 pub(crate) struct Discovery(Vec<Resource>);
 
@@ -28,6 +40,11 @@ impl Discovery {
             (cluster.client.list_core_api_versions_aggregated(), cluster.client.list_api_groups_aggregated());
         let (core, groups) = cluster.in_time(try_join(core, groups)).await??;
         Ok(Self(core.items.iter().chain(&groups.items).flat_map(resources).collect()))
+    }
+
+    /// The kinds in lower case, each once.
+    pub(crate) fn kinds(&self) -> impl Iterator<Item = String> {
+        self.0.iter().map(|resource| resource.api.kind.to_lowercase()).collect::<BTreeSet<_>>().into_iter()
     }
 
     /// Returns the kind that a word names: plural, singular, short name or kind, with or without version and group.

@@ -4,10 +4,11 @@ mod cluster_flags;
 mod kubeconfig;
 mod login;
 mod namespace;
+mod oidc;
 mod throttle;
 
 use clap::Args;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 use weir_api::Duration;
 
 use self::cluster_flags::ClusterFlags;
@@ -23,13 +24,13 @@ use crate::error::Error;
 #[command(next_help_heading = "Global flags")]
 pub(crate) struct Global {
     /// Namespace of the request (default "flux-system", or $WEIR_SYSTEM_NAMESPACE, $FLUX_SYSTEM_NAMESPACE).
-    #[arg(short, long, global = true, allow_hyphen_values = true)]
+    #[arg(short, long, global = true)]
     namespace: Option<String>,
     /// Use the namespace of the kubeconfig's context when --namespace is not given.
     #[arg(long, global = true, hide_short_help = true)]
     ns_follows_kube_context: bool,
     /// Longest time for the whole command, such as 30s or 1m30s.
-    #[arg(long, global = true, default_value = "5m", value_name = "DURATION", allow_hyphen_values = true)]
+    #[arg(long, global = true, default_value = "5m", value_name = "DURATION")]
     pub(crate) timeout: Duration,
     /// Print the manifests that `install` applies; other commands have nothing more to print.
     #[arg(long, global = true, hide_short_help = true)]
@@ -45,7 +46,11 @@ impl Global {
         let deadline = Instant::now() + self.timeout.to_std();
         let kubeconfig = self.access.kubeconfig()?;
         let namespace = self.namespace_with(kubeconfig.as_ref())?;
-        let config = self.access.config(kubeconfig.as_ref())?;
+        let mut config = self.access.config(kubeconfig.as_ref())?;
+        if let Some(file) = &kubeconfig {
+            let renewing = self.access.renew_token(file, &mut config);
+            timeout_at(deadline, renewing).await.map_err(|_| Error::Deadline)??;
+        }
         let program = login::program(&config.auth_info);
         let builder = weir_runtime::client::builder(config)
             .map_err(|error| login::refused(&error, program.as_deref()))?;
@@ -65,6 +70,16 @@ impl Global {
         let mut global = self.clone();
         global.access.forget_token();
         global
+    }
+
+    /// Refuses a `--namespace` that none can have. Commands that look into no namespace refuse it too, as in Flux.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        match &self.namespace {
+            Some(name) => {
+                namespace::choose(Wishes { flag: Some(name.clone()), ..Wishes::default() }).map(drop)
+            }
+            None => Ok(()),
+        }
     }
 
     fn follows_context(&self) -> bool {

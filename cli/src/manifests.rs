@@ -72,7 +72,7 @@ pub(crate) struct Choice {
     #[arg(long, value_name = "NAME")]
     image_pull_secret: Option<String>,
     /// Credentials of the registry, user:password; they become the pull Secret.
-    #[arg(long, value_name = "USER:PASSWORD", allow_hyphen_values = true, value_parser = |text: &str| Ok::<_, String>(SecretString::from(text)))]
+    #[arg(long, value_name = "USER:PASSWORD", value_parser = |text: &str| Ok::<_, String>(SecretString::from(text)))]
     registry_creds: Option<SecretString>,
     /// Work on the objects of all namespaces.
     #[arg(long, default_value_t = true, switch())]

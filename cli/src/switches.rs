@@ -1,8 +1,54 @@
+//! The forms of flags that Flux takes, and the parser does not.
+
 use std::ffi::{OsStr, OsString};
 
-use clap::Error;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Arg, Command, Error};
 use weir_runtime::args::on_or_off;
+
+/// Flags that may be given several times, before the words of a kind as well as behind them. The parser forgets those before.
+const LISTS: [&str; 8] = [
+    "--as-group",
+    "--as-user-extra",
+    "--components",
+    "--components-extra",
+    "--label",
+    "--sparse-checkout",
+    "--ssh-hostkey-algos",
+    "--with",
+];
+
+/// Puts all flags that are lists behind the words of the kind, in the order in which they are given.
+pub(crate) fn with_lists_behind(mut words: Vec<OsString>) -> Vec<OsString> {
+    // Everything behind `--` is a name.
+    let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
+    let names = words.split_off(end);
+    let (mut others, mut lists) = (Vec::with_capacity(words.len()), Vec::new());
+    let mut words = words.into_iter();
+    while let Some(word) = words.next() {
+        let bytes = word.as_encoded_bytes();
+        let flag = bytes.split(|byte| *byte == b'=').next().unwrap_or(bytes);
+        if !LISTS.iter().any(|list| list.as_bytes() == flag) {
+            others.push(word);
+            continue;
+        }
+        let has_value = flag.len() < bytes.len();
+        lists.push(word);
+        lists.extend(if has_value { None } else { words.next() });
+    }
+    [others, lists, names].concat()
+}
+
+/// Lets values of the flags of a command and of its subcommands begin with a dash: the word behind a flag is its value, whatever it is.
+pub(crate) fn with_any_values(command: Command) -> Command {
+    command.mut_args(with_any_value).mut_subcommands(with_any_values)
+}
+
+fn with_any_value(flag: Arg) -> Arg {
+    let has_value =
+        flag.get_action().takes_values() && !flag.is_positional() && !flag.is_require_equals_set();
+    if has_value { flag.allow_hyphen_values(true) } else { flag }
+}
 
 /// Reads a command line. Two things are as in Flux. Flags that are on or off may have a value: `--export=true` is `--export`, and
 /// `--export=false` is nothing. And flags of a command may stand before its last words, with their values:
@@ -24,7 +70,8 @@ pub(crate) fn read<Read>(
             words = behind;
             before.get_or_insert(refused);
         } else {
-            return Err(if is_by_move(&refused) { before.unwrap_or(refused) } else { refused });
+            let is_by_move = is_by_move(&refused) || is_left_over(&refused, &words, parsed);
+            return Err(if is_by_move { before.unwrap_or(refused) } else { refused });
         }
     }
 }
@@ -37,6 +84,20 @@ fn is_by_move(refused: &Error) -> bool {
         InvalidSubcommand | MissingSubcommand | DisplayHelpOnMissingArgumentOrSubcommand
     );
     is_about_words || unknown_flag(refused).is_some()
+}
+
+/// Returns true when a word is refused that may stand there, as it was the value of a flag that was given behind one that is not known
+/// (`get ks a --nope -n x`).
+fn is_left_over<Read>(
+    refused: &Error,
+    words: &[OsString],
+    mut parsed: impl FnMut(&[OsString]) -> Result<Read, Error>,
+) -> bool {
+    let ErrorKind::UnknownArgument = refused.kind() else { return false };
+    let Some(ContextValue::String(word)) = refused.get(ContextKind::InvalidArg) else { return false };
+    let Some(place) = words.iter().position(|other| other == word.as_str()) else { return false };
+    let others = [words.get(..place), words.get(place + 1..)].map(Option::unwrap_or_default).concat();
+    parsed(&others).is_err_and(|refused| unknown_flag(&refused).is_some())
 }
 
 fn unknown_flag(refused: &Error) -> Option<&String> {
@@ -99,6 +160,50 @@ mod tests {
     }
 
     #[rstest::rstest]
+    #[case("create --label a=b source git app --label=c=d", "create source git app --label a=b --label=c=d")]
+    #[case("create --label=a source git app", "create source git app --label=a")]
+    #[case("bootstrap --components-extra x git -v y", "bootstrap git -v y --components-extra x")]
+    #[case("create --labels x source git app -- --label y", "create --labels x source git app -- --label y")]
+    #[case("create --label a source git -- app", "create source git --label a -- app")]
+    #[case("create --label", "create --label")]
+    fn lists_are_read_in_one_place(#[case] line: &str, #[case] expected: &str) {
+        let words = with_lists_behind(line.split(' ').map(OsString::from).collect());
+        assert_eq!(words, expected.split(' ').map(OsString::from).collect::<Vec<_>>());
+    }
+
+    /// Flags that hold for all subcommands, and may be given several times.
+    fn lists(command: &Command) -> Vec<String> {
+        let flags = command.get_arguments().filter(|flag| flag.is_global_set());
+        let several = flags.filter(|flag| matches!(flag.get_action(), clap::ArgAction::Append));
+        let names = several.filter_map(|flag| Some(format!("--{}", flag.get_long()?)));
+        names.chain(command.get_subcommands().flat_map(lists)).collect()
+    }
+
+    #[test]
+    fn all_lists_are_known() {
+        let mut command = <Cli as clap::CommandFactory>::command();
+        command.build();
+        for list in lists(&command) {
+            assert!(LISTS.contains(&list.as_str()), "{list}");
+        }
+    }
+
+    #[rstest::rstest]
+    #[case("get ks --status-selector -x", None)]
+    #[case("build kustomization app --path -x", None)]
+    #[case("get ks --context -x", None)]
+    #[case("bootstrap git --path --branch --url x", None)]
+    #[case("get ks --context", Some("flag needs an argument: --context"))]
+    #[case("get ks -- -x", None)]
+    #[case("get ks -x", Some("unknown shorthand flag: 'x' in -x"))]
+    fn the_word_behind_a_flag_is_its_value(#[case] line: &str, #[case] expected: Option<&str>) {
+        let command = with_any_values(<Cli as clap::CommandFactory>::command());
+        let refused = command.try_get_matches_from(["weir"].into_iter().chain(line.split(' '))).err();
+        let text = refused.map(|refused| refusal::text(&refused).lines().next().unwrap().to_owned());
+        assert_eq!(text.as_deref(), expected);
+    }
+
+    #[rstest::rstest]
     #[case("-A --export", Some((true, true, 0)))]
     #[case("--all-namespaces=true --export=1 apps", Some((true, true, 1)))]
     #[case("--all-namespaces=false --export=F apps", Some((false, false, 1)))]
@@ -132,6 +237,9 @@ mod tests {
     )]
     #[case("get --nope ks", Some("unknown flag: --nope"))]
     #[case("get ks --nope app", Some("unknown flag: --nope"))]
+    #[case("get ks app --nope -n x", Some("unknown flag: --nope"))]
+    #[case("create ks app --nope x y", Some("unknown flag: --nope"))]
+    #[case("create --url=x source git app more", Some("unexpected argument 'more' found"))]
     #[case("delete --slient ks app", Some("unknown flag: --slient"))]
     #[case("create --url=x --nope=y source git app", Some("unknown flag: --url"))]
     fn flags_may_stand_before_the_words_of_a_kind(#[case] line: &str, #[case] expected: Option<&str>) {

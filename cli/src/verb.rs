@@ -4,6 +4,7 @@ use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches};
 
 use crate::examples;
 use crate::kind::{Group, KINDS, Kind};
+use crate::switches;
 
 /// The target of a verb.
 #[derive(Debug, Clone, Copy)]
@@ -187,7 +188,8 @@ fn leaf_of_kind<V: Verb>(kind: &'static Kind, group: &str) -> Command {
 fn leaf<V: Verb>(target: Target, word: &'static str, words: &str) -> Command {
     let examples = V::examples(target, &format!("weir {} {words}", V::WORD));
     // The texts come last: flags bring the documentation of their struct along.
-    examples::with(V::arguments(target, Command::new(word)).about(V::about(target)), &examples)
+    let command = switches::with_any_values(V::arguments(target, Command::new(word)));
+    examples::with(command.about(V::about(target)), &examples)
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use clap::{Args, Subcommand};
 pub(crate) use self::directory::Directory;
 pub(crate) use self::kustomization::Kustomization;
 use super::artifact;
+use crate::output::progress;
 
 /// The build to run.
 #[derive(Args, Debug)]
@@ -43,6 +44,11 @@ enum Object {
     Kustomization(Kustomization),
     /// Pack files as an artifact.
     Artifact(artifact::Build),
+}
+
+/// Shows a remark of the build engine, as kustomize does: on stderr, before the build has come to its end.
+fn show_warning(warning: &weir_kustomize::Warning) {
+    progress::detail(&warning.to_string());
 }
 
 /// The inputs of a build.

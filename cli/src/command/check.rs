@@ -42,7 +42,7 @@ pub(crate) struct Check {
     #[arg(long, value_name = "LIST")]
     components_extra: Vec<Record>,
     /// Taken for compatibility; changes are watched, not polled.
-    #[arg(long, hide = true, allow_hyphen_values = true)]
+    #[arg(long, hide = true)]
     poll_interval: Option<weir_api::Duration>,
 }
 

@@ -52,10 +52,10 @@ pub(crate) struct Logs {
     #[arg(short, long, switched_off())]
     follow: bool,
     /// Print only so many of the last lines of each service.
-    #[arg(long, value_name = "LINES", default_value = "-1", hide_default_value = true, value_parser = integer::parse, allow_hyphen_values = true)]
+    #[arg(long, value_name = "LINES", default_value = "-1", hide_default_value = true, value_parser = integer::parse)]
     tail: i64,
     /// Print only lines that are not older than this, such as 5s, 2m or 3h.
-    #[arg(long, value_name = "DURATION", allow_hyphen_values = true)]
+    #[arg(long, value_name = "DURATION")]
     since: Option<weir_api::Duration>,
     /// Print only lines since a time in RFC 3339.
     #[arg(long, value_name = "TIME")]
@@ -122,8 +122,11 @@ impl Logs {
             return Err(Error::Flags(message.to_owned()));
         }
         let not_a_time = |time: &str| Error::Flags(format!("{time} is not a valid (RFC3339) time"));
-        let time =
-            since_time.map(|time| time.parse::<Timestamp>().map_err(|_| not_a_time(time))).transpose()?;
+        // The API server knows whole seconds. The client would round to the next one, and lines before it would be missing.
+        let whole = |time: Timestamp| Timestamp::from_second(time.as_second()).unwrap_or(time);
+        let time = since_time
+            .map(|time| time.parse::<Timestamp>().map(whole).map_err(|_| not_a_time(time)))
+            .transpose()?;
         let seconds =
             |since: &weir_api::Duration| i64::try_from((since.to_std().as_millis() + 500) / 1000).ok();
         Ok(LogParams {
@@ -185,5 +188,25 @@ async fn next_line(stream: &mut (impl AsyncBufRead + Unpin)) -> Result<Option<St
             has_overflown = true;
             line.clear();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        logs: Logs,
+    }
+
+    #[test]
+    fn no_line_is_lost_by_the_rounding_of_a_time() {
+        let line = Line::try_parse_from(["weir", "--since-time", "2021-08-06T14:26:25.546Z"]).unwrap();
+        let time = line.logs.params().unwrap().since_time;
+        assert_eq!(time.unwrap().to_string(), "2021-08-06T14:26:25Z");
     }
 }

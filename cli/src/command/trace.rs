@@ -5,6 +5,7 @@ mod report;
 
 use clap::Args;
 use futures::future::join_all;
+use k8s_openapi::api::core::v1::Namespace;
 use kube::ResourceExt;
 use kube::api::{Api, DynamicObject};
 
@@ -88,7 +89,12 @@ impl Trace {
         let resources = wanted.into_iter().map(|(word, name)| Ok((discovery.resource(word)?, name)));
         let resources = resources.collect::<Result<Vec<_>, Error>>()?;
         let reads = resources.into_iter().map(|(resource, name)| async move {
-            get(cluster, &resource, name).await.map(|object| (resource.api.kind, object))
+            match get(cluster, &resource, name).await {
+                Err(missing) if resource.is_namespaced => {
+                    Err(without_namespace(cluster).await.unwrap_or(missing))
+                }
+                read => read.map(|object| (resource.api.kind, object)),
+            }
         });
         let (mut found, mut failures) = (Vec::new(), Vec::new());
         for read in join_all(reads).await {
@@ -121,11 +127,16 @@ fn together(failures: &[Error], last: &Error) -> Error {
 }
 
 async fn get(cluster: &Cluster, resource: &Resource, name: &str) -> Result<DynamicObject, Error> {
-    let api: Api<DynamicObject> = match resource.is_namespaced {
-        true => Api::namespaced_with(cluster.client.clone(), &cluster.namespace, &resource.api),
-        false => Api::all_with(cluster.client.clone(), &resource.api),
-    };
-    Ok(cluster.in_time(api.get(name)).await??)
+    Ok(cluster.in_time(resource.objects(cluster).get(name)).await??)
+}
+
+/// Returns the API server's words about the namespace of the request, when it is not there: then nothing is.
+async fn without_namespace(cluster: &Cluster) -> Option<Error> {
+    let namespaces: Api<Namespace> = Api::all(cluster.client.clone());
+    let read = cluster.in_time(namespaces.get_metadata(&cluster.namespace)).await.ok()?;
+    read.err()
+        .filter(|error| matches!(error, kube::Error::Api(status) if status.is_not_found()))
+        .map(Error::from)
 }
 
 /// Returns the pairs of a resource's word and a name: `pod/a cm/b`, or `pod,cm a b`.

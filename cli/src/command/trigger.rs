@@ -65,10 +65,10 @@ struct Receiver {
     #[arg(long, default_value = "{}")]
     payload: String,
     /// Number of retries when there is no answer, or a temporary error.
-    #[arg(long, default_value = "10", value_parser = integer::parse, allow_hyphen_values = true)]
+    #[arg(long, default_value = "10", value_parser = integer::parse)]
     retries: i64,
     /// Time between two tries.
-    #[arg(long, default_value = "10s", value_name = "DURATION", allow_hyphen_values = true)]
+    #[arg(long, default_value = "10s", value_name = "DURATION")]
     retry_delay: weir_api::Duration,
     #[command(flatten)]
     identity: Identity,

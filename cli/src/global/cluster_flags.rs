@@ -5,17 +5,20 @@ use std::str::FromStr;
 
 use clap::Args;
 use http::uri::InvalidUri;
+use jiff::Timestamp;
 use kube::Config;
 use kube::config::{
     AuthInfo, ExecInteractiveMode, InClusterError, KubeConfigOptions, Kubeconfig, KubeconfigError,
 };
 use secrecy::{ExposeSecret, SecretString};
+use weir_runtime::client;
 
 use super::throttle::{Pace, Throttle};
-use super::{kubeconfig, login};
+use super::{kubeconfig, login, oidc};
 use crate::error::{Error, chain};
 use crate::given::{Given, drop_empty_secret, path};
 use crate::integer;
+use crate::output::progress;
 
 /// Largest file read for a flag, in bytes: token files have about one KiB.
 const MAX_FILE: u64 = 64 * 1024;
@@ -37,7 +40,7 @@ pub(crate) struct ClusterFlags {
     #[arg(long, global = true, hide_short_help = true)]
     user: Option<String>,
     /// Bearer token for the API server and for Weir's services.
-    #[arg(long, global = true, hide_short_help = true, allow_hyphen_values = true, value_parser = |text: &str| Ok::<_, String>(SecretString::from(text)))]
+    #[arg(long, global = true, hide_short_help = true, value_parser = |text: &str| Ok::<_, String>(SecretString::from(text)))]
     token: Option<SecretString>,
     /// Address of the API server.
     #[arg(long, global = true, hide_short_help = true, value_name = "URL")]
@@ -73,14 +76,7 @@ pub(crate) struct ClusterFlags {
     #[arg(long, global = true, hide_short_help = true)]
     disable_compression: bool,
     /// Requests a second to the API server at most; 0 is no limit.
-    #[arg(
-        long,
-        global = true,
-        hide_short_help = true,
-        default_value = "50",
-        value_name = "NUMBER",
-        allow_negative_numbers = true
-    )]
+    #[arg(long, global = true, hide_short_help = true, default_value = "50", value_name = "NUMBER")]
     kube_api_qps: f32,
     /// Requests that may be made at once before that limit counts.
     #[arg(
@@ -89,8 +85,7 @@ pub(crate) struct ClusterFlags {
         hide_short_help = true,
         default_value = "300",
         value_name = "NUMBER",
-        value_parser = burst,
-        allow_hyphen_values = true
+        value_parser = burst
     )]
     kube_api_burst: u32,
     /// Accepted for compatibility; nothing is cached.
@@ -138,10 +133,11 @@ impl ClusterFlags {
 
     /// The kubeconfig; `None` where there is none and the Pod's service account may be used instead.
     pub(crate) fn kubeconfig(&self) -> Result<Option<Kubeconfig>, Error> {
-        let mut found = match &self.kubeconfig {
-            Some(path) => Some(Kubeconfig::read_from(path).map_err(kubeconfig::refused)?),
-            None => kubeconfig::find()?,
+        let found = match &self.kubeconfig {
+            Some(path) => client::kubeconfig::read(path).map(Some),
+            None => client::kubeconfig::find(),
         };
+        let mut found = found.map_err(|error| Error::KubeConfig(chain(&error)))?;
         let Some(file) = found.as_mut() else { return Ok(None) };
         login::complete(file);
         if self.asks_nobody {
@@ -159,9 +155,8 @@ impl ClusterFlags {
             return Err(Error::KubeConfig(reason.to_owned()));
         }
         let mut config = self.chosen_config(kubeconfig)?;
-        let has_fields = !self.as_group.is_empty() || self.as_uid.is_some() || !self.as_user_extra.is_empty();
-        if has_fields && config.auth_info.impersonate.is_none() {
-            let reason = "--as-group, --as-uid and --as-user-extra need a user to impersonate: --as";
+        if !is_of_somebody(&config.auth_info) {
+            let reason = "as-groups, as-uid and as-user-extra need a user to impersonate: --as";
             return Err(Error::KubeConfig(reason.to_owned()));
         }
         keep_from_plain_http(&mut config);
@@ -213,6 +208,36 @@ impl ClusterFlags {
         is_flagged
             || self.server().is_some()
             || file.current_context.as_ref().is_some_and(|it| !it.is_empty())
+    }
+
+    /// Renews the token of a user who logs in by OIDC, if it has ended, and keeps the new one. Nothing is asked where nobody waits for more
+    /// than a moment.
+    pub(super) async fn renew_token(&self, file: &Kubeconfig, config: &mut Config) -> Result<(), Error> {
+        let login = config.auth_info.auth_provider.as_mut().filter(|login| login.name == "oidc");
+        let Some(login) = login.filter(|login| oidc::is_due(&login.config, Timestamp::now())) else {
+            return Ok(());
+        };
+        if self.asks_nobody {
+            return Err(Error::KubeConfig("the token of the user has ended".to_owned()));
+        }
+        oidc::renew(&mut login.config).await?;
+        let paths = self.kubeconfig.clone().map_or_else(client::kubeconfig::files, |path| vec![path]);
+        let user = self.user_of(file).unwrap_or_default();
+        if let Err(reason) = oidc::keep(&paths, &user, &login.config) {
+            progress::warning(&format!("could not persist new tokens: {reason}"));
+        }
+        Ok(())
+    }
+
+    /// The name of the user that is chosen.
+    fn user_of(&self, file: &Kubeconfig) -> Option<String> {
+        let [context, _, user] = self.chosen();
+        let of_context = || {
+            let context = context.or(file.current_context.as_deref())?;
+            let named = file.contexts.iter().find(|named| named.name == context)?;
+            named.context.as_ref()?.user.clone()
+        };
+        user.map(str::to_owned).or_else(of_context)
     }
 
     /// The pace of requests.
@@ -279,7 +304,10 @@ impl ClusterFlags {
             // A named authority is there to check the certificate, whatever the kubeconfig says.
             config.accept_invalid_certs = false;
         }
-        config.accept_invalid_certs |= self.insecure_skip_tls_verify;
+        if self.insecure_skip_tls_verify {
+            (config.root_cert, config.root_cert_file) = (None, None);
+            config.accept_invalid_certs = true;
+        }
         config.disable_compression |= self.disable_compression;
     }
 
@@ -326,6 +354,13 @@ impl ClusterFlags {
             extra.entry(key.clone()).or_default().push(value.clone());
         }
     }
+}
+
+/// Returns true when groups and other fields to impersonate belong to a user.
+fn is_of_somebody(auth: &AuthInfo) -> bool {
+    let has_groups = auth.impersonate_groups.as_ref().is_some_and(|groups| !groups.is_empty());
+    let has_extra = auth.impersonate_user_extra.as_ref().is_some_and(|extra| !extra.is_empty());
+    auth.impersonate.is_some() || !(has_groups || has_extra || auth.impersonate_uid.is_some())
 }
 
 /// Returns the reason for which no cluster is known: none is chosen, and this is no Pod.
@@ -494,7 +529,7 @@ current-context: x
     fn flags_replace_what_the_kubeconfig_says_of_the_same_thing() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let certificate = format!("--client-certificate={}", file.path().display());
-        let user = "{exec: {command: nope, apiVersion: client.authentication.k8s.io/v1}, as: jane, as-user-extra: {k: [v], l: [v]}}";
+        let user = "{exec: {command: nope, apiVersion: client.authentication.k8s.io/v1beta1}, as: jane, as-user-extra: {k: [v], l: [v]}}";
         let extra = ["--as-user-extra=l=w", "--as-user-extra=l=x"];
         let config = config_of(user, &[&certificate, extra[0], extra[1], "--server=https://127.0.0.1:8"]);
         assert!(config.auth_info.exec.is_none());

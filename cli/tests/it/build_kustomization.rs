@@ -209,6 +209,35 @@ async fn what_stays_out_of_artifacts_is_not_built() {
     assert_eq!(names("ruled", flags).await, ["kept"], "the flag counts last");
 }
 
+/// As kustomize does, also where the build fails; on stderr, so that stdout stays YAML.
+#[tokio::test]
+async fn old_fields_of_kustomization_files_are_told() {
+    let folder = fleet();
+    let map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: map}\n";
+    let files = [
+        ("old/kustomization.yaml", "bases: [base]\ncommonLabels: {a: b}\n"),
+        ("old/base/kustomization.yaml", "resources: [map.yaml]\ncommonLabels: {c: d}\n"),
+        ("old/base/map.yaml", map),
+        ("failing/kustomization.yaml", "commonLabels: {a: b}\nresources: [missing]\n"),
+    ];
+    write(folder.path(), &files);
+    let weir = Weir::default().in_folder(folder.path());
+    let build = |path: &str| {
+        format!("build kustomization other --kustomization-file fleet.yaml --dry-run --path {path}")
+    };
+    let commands = [build("old"), build("failing"), "build failing".to_owned()];
+    let [old, failing, directory] = [0, 1, 2].map(|command: usize| commands[command].as_str());
+    let told = weir.transcript(&[old]).await;
+    let warnings: Vec<_> = told.lines().filter(|line| line.contains("deprecated")).collect();
+    assert_eq!(warnings.len(), 3, "{told}");
+    assert!(warnings.iter().all(|line| line.starts_with("2> # Warning: '")), "{told}");
+    for failing in [failing, directory] {
+        let told = weir.transcript(&[failing]).await;
+        assert!(told.contains("2> # Warning: 'commonLabels' is deprecated."), "{told}");
+    }
+    weir.agrees_wholly_with_flux(&[old]).await;
+}
+
 #[tokio::test]
 async fn a_ring_of_kustomizations_ends() {
     let folder = tempfile::tempdir().unwrap();

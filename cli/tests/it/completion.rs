@@ -83,7 +83,7 @@ async fn world(namespace: &str) -> World {
     world
 }
 
-const LINES: [&str; 19] = [
+const LINES: [&str; 23] = [
     "weir get ku▏",
     "weir get kustomizations ▏",
     "weir get ks re▏",
@@ -103,6 +103,10 @@ const LINES: [&str; 19] = [
     "weir create secret receiver ▏",
     "weir logs --kind Kustomization --name ▏",
     "weir get ks --watch ▏",
+    "weir trace serviceacc▏",
+    "weir trace ks/▏",
+    "weir trace gitrepository ▏",
+    "weir trace gitrepo/flux ks/re▏",
 ];
 
 #[tokio::test]

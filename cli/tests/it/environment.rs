@@ -134,7 +134,7 @@ async fn a_login_that_fails_names_its_program() {
         format!(
             "clusters: [{{name: c, cluster: {{server: 'https://127.0.0.1:9'}}}}]\ncurrent-context: x\n\
              contexts: [{{name: x, context: {{cluster: c, user: u}}}}]\nusers: [{{name: u, user: {{exec: \
-             {{apiVersion: client.authentication.k8s.io/v1, command: {command}, args: ['-c', 'echo token; exit 3']}}}}}}]\n"
+             {{apiVersion: client.authentication.k8s.io/v1, interactiveMode: Never, command: {command}, args: ['-c', 'echo token; exit 3']}}}}}}]\n"
         )
     };
     for (command, reason) in [

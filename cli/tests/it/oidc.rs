@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, StatusCode};
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use weir_testkit::{Folder, Identity, Server};
@@ -30,7 +30,7 @@ async fn issuer(identity: &Identity, seen: &Seen) -> Server {
     };
     let issue = async |State(seen): State<Seen>, body: String| -> Json<Value> {
         seen.lock().push(body);
-        Json(json!({ "id_token": token(4_070_908_800) }))
+        Json(json!({ "id_token": token(4_070_908_800), "refresh_token": "second" }))
     };
     let app = Router::new().route("/.well-known/openid-configuration", get(metadata));
     let app = app.route("/token", post(issue)).with_state(Arc::clone(seen));
@@ -46,18 +46,27 @@ async fn api_server(identity: &Identity, seen: &Seen) -> Server {
     Server::start(app, Some(identity)).await.unwrap()
 }
 
-/// A client without a secret, as of a program that people have, has none in its kubeconfig; and the first token need not be there.
+/// A client without a secret, as of a program that people have, has none in its kubeconfig; and the first token need not be there. The
+/// tokens stay in the kubeconfig, so that the next command asks for none.
 #[tokio::test]
-async fn an_expired_token_is_refreshed() {
-    let identity = Identity::for_names(&["localhost"]).unwrap();
+async fn an_expired_token_is_refreshed_once() {
+    let (own, other) =
+        (Identity::for_names(&["localhost"]).unwrap(), Identity::for_names(&["localhost"]).unwrap());
     let seen = Seen::default();
-    let (issuer, server) = (issuer(&identity, &seen).await, api_server(&identity, &seen).await);
+    let (issuer, server) = (issuer(&other, &seen).await, api_server(&own, &seen).await);
     let folder = Folder::new("oidc").unwrap();
-    let authorities = folder.write("authorities.pem", &identity.ca_pem).unwrap();
-    for (old, secret) in [(Some(token(0)), Some("s")), (None, None)] {
+    let authority = folder.write("authority.pem", &own.ca_pem).unwrap();
+    let of_issuer = folder.write("issuer.pem", &other.ca_pem).unwrap();
+    let data = STANDARD.encode(&other.ca_pem);
+    let ca = [
+        ("idp-certificate-authority", of_issuer.to_str().unwrap()),
+        ("idp-certificate-authority-data", &data),
+    ];
+    let cases = [(Some(token(0)), Some("s"), ca[0]), (None, None, ca[1])];
+    for (old, secret, (authority_key, of_issuer)) in cases {
         let mut config = json!({
-            "idp-issuer-url": format!("https://localhost:{}", issuer.address().port()),
-            "client-id": "weir", "refresh-token": "of-a-person",
+            "idp-issuer-url": format!("https://localhost:{}/", issuer.address().port()),
+            "client-id": "weir", "refresh-token": "first", authority_key: of_issuer,
         });
         for (key, value) in [("id-token", old), ("client-secret", secret.map(str::to_owned))] {
             if let Some(value) = value {
@@ -69,17 +78,38 @@ async fn an_expired_token_is_refreshed() {
             "contexts": [{ "name": "c", "context": { "cluster": "c", "user": "u" } }],
             "clusters": [{ "name": "c", "cluster": {
                 "server": format!("https://localhost:{}", server.address().port()),
-                "certificate-authority": authorities,
+                "certificate-authority": authority,
             } }],
             "users": [{ "name": "u", "user": { "auth-provider": { "name": "oidc", "config": config } } }],
         });
         let path = folder.write("kubeconfig", kubeconfig.to_string()).unwrap();
         let weir = Weir::default().with_kubeconfig(&path);
-        let weir = weir.with_env("SSL_CERT_FILE", authorities.to_str().unwrap());
-        let shown = weir.transcript(&["get sources git"]).await;
+        let shown = weir.transcript(&["get sources git", "get sources git"]).await;
         let seen = std::mem::take(&mut *seen.lock());
-        let [asked, shown_token, ..] = seen.as_slice() else { panic!("{seen:?}: {shown}") };
-        assert!(asked.contains("refresh_token=of-a-person"), "{asked}");
-        assert_eq!(*shown_token, format!("Bearer {}", token(4_070_908_800)));
+        let [asked, tokens @ ..] = seen.as_slice() else { panic!("{seen:?}: {shown}") };
+        assert!(asked.contains("refresh_token=first"), "{asked}");
+        let bearer = format!("Bearer {}", token(4_070_908_800));
+        assert!(tokens.len() > 1 && tokens.iter().all(|token| *token == bearer), "{seen:?}: {shown}");
+        let kept = std::fs::read_to_string(&path).unwrap();
+        assert!(kept.contains("refresh-token: second\n") && !kept.contains("first"), "{kept}");
     }
+}
+
+/// An issuer that has seen the token before says so; the answer repeats it, the command does not.
+#[tokio::test]
+async fn a_refusal_of_the_issuer_is_told() {
+    let identity = Identity::for_names(&["localhost"]).unwrap();
+    let app = Router::new().fallback(async |body: String| (StatusCode::BAD_REQUEST, format!("used: {body}")));
+    let issuer = Server::start(app, Some(&identity)).await.unwrap();
+    let folder = Folder::new("oidc-refused").unwrap();
+    let config = json!({ "idp-issuer-url": format!("https://localhost:{}", issuer.address().port()), "client-id": "weir",
+        "idp-certificate-authority-data": STANDARD.encode(&identity.ca_pem), "refresh-token": "hush-hush" });
+    let kubeconfig = json!({ "current-context": "c",
+        "contexts": [{ "name": "c", "context": { "cluster": "c", "user": "u" } }],
+        "clusters": [{ "name": "c", "cluster": { "server": "https://127.0.0.1:9" } }],
+        "users": [{ "name": "u", "user": { "auth-provider": { "name": "oidc", "config": config } } }] });
+    let path = folder.write("kubeconfig", kubeconfig.to_string()).unwrap();
+    let shown = Weir::default().with_kubeconfig(&path).transcript(&["get sources git"]).await;
+    assert!(shown.contains("the user of the kubeconfig logs in at 'https://localhost:"), "{shown}");
+    assert!(shown.contains("400 Bad Request") && !shown.contains("hush"), "{shown}");
 }

@@ -32,7 +32,7 @@ pub(crate) struct List {
     #[arg(long, value_name = "RANGE")]
     filter_semver: Option<String>,
     /// List tags that match this regular expression.
-    #[arg(long, value_name = "REGEX", allow_hyphen_values = true)]
+    #[arg(long, value_name = "REGEX")]
     filter_regex: Option<String>,
     #[command(flatten)]
     login: Login,

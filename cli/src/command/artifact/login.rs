@@ -16,7 +16,7 @@ use crate::output::progress;
 #[derive(Args, Debug)]
 pub(super) struct Login {
     /// Credentials of the registry: user:password, or a token. Without them, those of docker's configuration are used.
-    #[arg(long, value_name = "USER:PASSWORD", allow_hyphen_values = true, value_parser = |text: &str| Ok::<_, String>(SecretString::from(text)))]
+    #[arg(long, value_name = "USER:PASSWORD", value_parser = |text: &str| Ok::<_, String>(SecretString::from(text)))]
     creds: Option<SecretString>,
     /// Cloud in which the identity of this machine logs in.
     #[arg(long, value_parser = enumeration::OCI_PROVIDER, default_value = "generic")]

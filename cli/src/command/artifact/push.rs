@@ -49,7 +49,7 @@ pub(crate) struct Push {
     #[arg(long, default_value = "", hide_default_value = true)]
     revision: String,
     /// Annotation of the artifact; may be given several times.
-    #[arg(short, long, value_name = "KEY=VALUE", allow_hyphen_values = true)]
+    #[arg(short, long, value_name = "KEY=VALUE")]
     annotations: Vec<String>,
     /// Print the digest as a document instead of a message.
     #[arg(short, long, value_parser = formats())]

@@ -28,7 +28,7 @@ pub(super) struct BootstrapFlags {
     #[arg(long, default_value = "", hide_default_value = true, value_name = "DIR")]
     pub(super) path: String,
     /// Time between two looks at the repository.
-    #[arg(long, default_value = "1m", value_name = "DURATION", allow_hyphen_values = true)]
+    #[arg(long, default_value = "1m", value_name = "DURATION")]
     pub(super) interval: Duration,
     /// Secret with the credentials of the services.
     #[arg(long, default_value = "flux-system", value_name = "NAME")]
@@ -87,19 +87,13 @@ pub(super) struct Key {
 #[derive(Args, Debug)]
 pub(super) struct Commit {
     /// Author of the commits.
-    #[arg(long, default_value = "Flux", value_name = "NAME", allow_hyphen_values = true)]
+    #[arg(long, default_value = "Flux", value_name = "NAME")]
     pub(super) author_name: String,
     /// Address of the author.
     #[arg(long, default_value = "", hide_default_value = true, value_name = "ADDRESS")]
     pub(super) author_email: String,
     /// Text behind the messages of the commits, for example "[ci skip]".
-    #[arg(
-        long,
-        default_value = "",
-        hide_default_value = true,
-        value_name = "TEXT",
-        allow_hyphen_values = true
-    )]
+    #[arg(long, default_value = "", hide_default_value = true, value_name = "TEXT")]
     pub(super) commit_message_appendix: String,
 }
 

@@ -49,7 +49,7 @@ pub(crate) struct Git {
     #[arg(short, long, default_value = USER)]
     username: String,
     /// Password or token, or passphrase of the private key [env: GIT_PASSWORD].
-    #[arg(short, long, value_name = "TEXT", value_parser = secret, allow_hyphen_values = true)]
+    #[arg(short, long, value_name = "TEXT", value_parser = secret)]
     password: Option<SecretString>,
     /// Do not ask if the new key has got access to the repository.
     #[arg(short, long, switched_off())]

@@ -6,10 +6,10 @@ use clap::{Args, ValueEnum};
 use weir_kustomize::{LoadRestriction, Options, Output, Reorder};
 
 use super::remote::RemoteFlags;
-use super::{files, remote};
+use super::{files, remote, show_warning};
 use crate::error::Error;
 use crate::kustomization;
-use crate::output::{print, progress};
+use crate::output::print;
 
 /// The build to run.
 #[derive(Args, Debug)]
@@ -60,9 +60,6 @@ impl Directory {
     /// Builds and prints.
     pub(crate) fn run(self) -> Result<(), Error> {
         let output = self.build()?;
-        for warning in &output.warnings {
-            progress::detail(&warning.to_string());
-        }
         let rendered = |error: weir_kustomize::Error| Error::Build(error.to_string());
         match &self.output {
             None => print(&output.to_yaml().map_err(rendered)?),
@@ -89,7 +86,8 @@ impl Directory {
             Some(Order::None) => Reorder::None,
         };
         let (managed_by_label, remote) = (self.enable_managedby_label, self.remote.remote());
-        Options { load_restriction, reorder, managed_by_label, remote, ..Options::cli() }
+        let on_warning = show_warning;
+        Options { load_restriction, reorder, managed_by_label, remote, on_warning, ..Options::cli() }
     }
 }
 

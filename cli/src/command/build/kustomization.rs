@@ -16,7 +16,7 @@ use std::sync::Arc;
 use clap::Args;
 use kube::ResourceExt;
 use serde_json::Value;
-use weir_kustomize::{FileSystem, Remote};
+use weir_kustomize::{FileSystem, Remote, Warning};
 use weir_kustomize_controller::build::to_yaml;
 use weir_runtime::args::Switch;
 
@@ -27,6 +27,7 @@ pub(crate) use self::mask::MASK;
 pub(crate) use self::spec::{Specs, kustomization};
 pub(crate) use self::values::{Data, Values};
 use super::remote::ServiceRemoteFlags;
+use super::show_warning;
 use crate::cluster::Cluster;
 use crate::csv::Record;
 use crate::error::Error;
@@ -190,7 +191,8 @@ impl Local {
         let ignored: Vec<_> = Record::items(&self.ignore_paths).map(String::as_str).collect();
         let ignored = ignored.join("\n");
         let place = move || Place::local(&directory, &ignored);
-        build(specs, kustomization, place, self.strict_substitute, self.remote.remote()).await
+        let remote = self.remote.remote();
+        build(specs, kustomization, place, self.strict_substitute, remote, show_warning).await
     }
 
     /// Returns the Kustomization that a built object is; with `--recursive` only.
@@ -216,10 +218,11 @@ pub(crate) async fn build<F: FileSystem>(
     place: impl FnOnce() -> Result<Place<F>, Error> + Send + 'static,
     is_strict: bool,
     remote: Option<Arc<dyn Remote>>,
+    on_warning: fn(&Warning),
 ) -> Result<Vec<Value>, Error> {
     let variables = specs.variables(&kustomization).await?;
     let building = tokio::task::spawn_blocking(move || {
-        manifests::build(&kustomization, variables, place()?, is_strict, remote)
+        manifests::build(&kustomization, variables, place()?, is_strict, remote, on_warning)
     });
     building.await.map_err(|panic| Error::Build(panic.to_string()))?
 }

@@ -12,6 +12,7 @@ use kube::api::{Api, ApiResource, DynamicObject, ListParams};
 
 use super::line::Line;
 use crate::cluster::Cluster;
+use crate::discovery::Discovery;
 use crate::global::Global;
 use crate::kind::{Group, KINDS, Kind};
 
@@ -32,6 +33,8 @@ enum Names {
     ObjectsOf(&'static str),
     /// Kinds and, behind a slash, their objects.
     KindAndObject,
+    /// All kinds of the cluster and, behind a slash or another word, their objects.
+    AnyObject,
     /// Kinds.
     Kinds,
     Namespaces,
@@ -74,6 +77,7 @@ impl Names {
             (_, "cluster") => Some(Self::Clusters),
             (_, "user") => Some(Self::Users),
             (["why"] | ["events"], "object") => Some(Self::KindAndObject),
+            (["trace"], "objects") => Some(Self::AnyObject),
             (["watch"] | ["logs"], "kind") => Some(Self::Kinds),
             (["watch"] | ["logs"], "name") => Some(Self::ObjectsOf("kind")),
             (["why"], "name") => Some(Self::ObjectsOf("object")),
@@ -96,6 +100,7 @@ impl Names {
                         .map(|names| names.iter().map(|name| format!("{word}/{name}")).collect()),
                 }
             }
+            Self::AnyObject => asker.anything("objects"),
             Self::Objects(kind) => asker.objects(Some(kind)),
             Self::ObjectsOf(argument) => asker.objects_of(argument),
             Self::Namespaces => asker.namespaces(),
@@ -127,12 +132,33 @@ impl Asker {
     fn objects(&self, kind: Option<&'static Kind>) -> Option<Vec<String>> {
         let (kind, (global, arguments)) = (kind?, self.flags()?);
         let everywhere = arguments.try_get_one::<bool>("all_namespaces").ok().flatten() == Some(&true);
-        ask_cluster(global, move |cluster: Cluster| {
+        ask_cluster(global, async move |cluster| {
             let resource = kind.api_resource();
-            match everywhere {
+            names(match everywhere {
                 true => Api::all_with(cluster.client, &resource),
                 false => Api::namespaced_with(cluster.client, &cluster.namespace, &resource),
-            }
+            })
+            .await
+        })
+    }
+
+    /// Asks for the objects of the kind that stands before the slash, or is the first of the words of an argument; of neither, for
+    /// the kinds.
+    fn anything(&self, argument: &str) -> Option<Vec<String>> {
+        let (global, arguments) = self.flags()?;
+        let first =
+            arguments.try_get_many::<String>(argument).ok().flatten().and_then(|mut words| words.next());
+        let first = first.filter(|word| !word.contains('/')).cloned();
+        let current = self.line.current().to_string_lossy().into_owned();
+        ask_cluster(global, async move |cluster| {
+            let discovery = Discovery::ask(&cluster).await.ok()?;
+            let (word, before) = match (current.split_once('/'), first) {
+                (Some((word, _)), _) => (word.to_owned(), format!("{word}/")),
+                (None, Some(word)) => (word, String::new()),
+                (None, None) => return Some(discovery.kinds().map(|kind| format!("{kind}/")).collect()),
+            };
+            let found = names(discovery.resource(&word).ok()?.objects(&cluster)).await?;
+            Some(found.iter().map(|name| format!("{before}{name}")).collect())
         })
     }
 
@@ -145,7 +171,7 @@ impl Asker {
     fn namespaces(&self) -> Option<Vec<String>> {
         let (global, _) = self.flags()?;
         let resource = ApiResource::erase::<Namespace>(&());
-        ask_cluster(global, move |cluster: Cluster| Api::all_with(cluster.client, &resource))
+        ask_cluster(global, async move |cluster| names(Api::all_with(cluster.client, &resource)).await)
     }
 
     fn of_kubeconfig(&self, names: Names) -> Option<Vec<String>> {
@@ -159,18 +185,19 @@ impl Asker {
     }
 }
 
-/// Asks a cluster for the names of objects.
+/// Asks a cluster for names.
 fn ask_cluster(
     global: Global,
-    objects: impl FnOnce(Cluster) -> Api<DynamicObject> + Send + 'static,
+    ask: impl AsyncFnOnce(Cluster) -> Option<Vec<String>> + Send + 'static,
 ) -> Option<Vec<String>> {
-    let ask = async move {
-        let api = objects(global.cluster().await.ok()?);
-        let found = api.list_metadata(&ListParams::default().limit(MAX_NAMES)).await.ok()?;
-        Some(found.items.iter().map(ResourceExt::name_any).collect())
-    };
     weir_runtime::service::install_crypto();
-    in_time(move || weir_runtime::service::single_threaded_runtime().ok()?.block_on(ask))
+    let asking = async move || ask(global.cluster().await.ok()?).await;
+    in_time(move || weir_runtime::service::single_threaded_runtime().ok()?.block_on(asking()))
+}
+
+async fn names(objects: Api<DynamicObject>) -> Option<Vec<String>> {
+    let found = objects.list_metadata(&ListParams::default().limit(MAX_NAMES)).await.ok()?;
+    Some(found.items.iter().map(ResourceExt::name_any).collect())
 }
 
 /// Waits for an answer no longer than a shell should. The thread that is then left alone ends with the process, which has

@@ -90,7 +90,8 @@ impl Builder {
             let directory = directory(&files, &path).ok_or_else(missing)?;
             Ok(Place { files, directory, ignored: Matcher::default() })
         };
-        build(&self.specs, kustomization.clone(), place, self.is_strict, self.remote.clone()).await
+        // A plan is about what changes, not about how it is written.
+        build(&self.specs, kustomization.clone(), place, self.is_strict, self.remote.clone(), |_| {}).await
     }
 }
 

@@ -8,7 +8,7 @@ use serde_json::Value;
 use weir_api::Kustomization;
 use weir_artifact::{DirectoryTree, ignore_rules};
 use weir_ignore::Matcher;
-use weir_kustomize::{FileSystem, FsPath, Remote, RootedFs, Stop};
+use weir_kustomize::{FileSystem, FsPath, Remote, RootedFs, Stop, Warning};
 use weir_kustomize_controller::build::{self, Input};
 use weir_kustomize_controller::variables::{self, Variables};
 use weir_ssa::MetadataField;
@@ -48,6 +48,7 @@ pub(super) fn build<F: FileSystem>(
     place: Place<F>,
     is_strict: bool,
     remote: Option<Arc<dyn Remote>>,
+    on_warning: fn(&Warning),
 ) -> Result<Vec<Value>, Error> {
     let Place { files, directory, ignored } = place;
     let mut spec = kustomization.spec.clone();
@@ -65,6 +66,7 @@ pub(super) fn build<F: FileSystem>(
         decryption,
         remote,
         stop: Stop::default(),
+        on_warning,
     });
     let built = built.map_err(|error| match &error {
         build::Error::Build(cause) => failed(cause, error.to_string()),

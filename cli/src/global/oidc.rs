@@ -1,0 +1,239 @@
+//! Users who log in by `auth-provider: oidc` (CLI-G02). As with kubectl, a token whose time is over is renewed, and what the issuer gives is
+//! kept in the kubeconfig: many issuers take each refresh token once.
+
+use std::collections::HashMap;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use base64::Engine;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use jiff::Timestamp;
+use kube::config::Kubeconfig;
+use reqwest::{Client, RequestBuilder, Url};
+use secrecy::SecretString;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use url::form_urlencoded::byte_serialize;
+use weir_http::{Clients, Profile};
+use weir_runtime::client::kubeconfig;
+
+use crate::error::Error;
+use crate::input;
+use crate::output::manifest;
+
+const ISSUER: &str = "idp-issuer-url";
+const CLIENT: &str = "client-id";
+const CLIENT_SECRET: &str = "client-secret";
+const AUTHORITY: &str = "idp-certificate-authority";
+const AUTHORITY_DATA: &str = "idp-certificate-authority-data";
+const ID_TOKEN: &str = "id-token";
+const REFRESH_TOKEN: &str = "refresh-token";
+
+/// Largest answer of an issuer, in bytes: tokens and metadata have some KiB.
+const MAX_ANSWER: usize = 1024 * 1024;
+
+/// Seconds before its end from which on a token counts as ended, as in client-go: clocks differ.
+const LEEWAY: f64 = 10.0;
+
+/// The settings of a login, by the keys of the kubeconfig.
+pub(super) type Settings = HashMap<String, String>;
+
+/// The part of an issuer's metadata that is used.
+#[derive(Deserialize)]
+struct Metadata {
+    #[serde(default)]
+    token_endpoint: String,
+}
+
+/// The tokens of an issuer.
+#[derive(Deserialize)]
+struct Issued {
+    id_token: Option<String>,
+    refresh_token: Option<String>,
+}
+
+/// The end of a token's life.
+#[derive(Deserialize)]
+struct Claims {
+    exp: f64,
+}
+
+/// Returns true when the token is to be renewed, and can be. Why it cannot, the client says.
+pub(super) fn is_due(settings: &Settings, now: Timestamp) -> bool {
+    let has_ended = settings
+        .get(ID_TOKEN)
+        .is_none_or(|token| end(token).is_some_and(|end| end <= now.as_second() as f64 + LEEWAY));
+    has_ended && filled(settings, REFRESH_TOKEN).is_some()
+}
+
+fn end(token: &str) -> Option<f64> {
+    let claims = URL_SAFE_NO_PAD.decode(token.split('.').nth(1)?).ok()?;
+    Some(serde_json::from_slice::<Claims>(&claims).ok()?.exp)
+}
+
+fn filled<'s>(settings: &'s Settings, key: &str) -> Option<&'s str> {
+    settings.get(key).map(String::as_str).filter(|text| !text.is_empty())
+}
+
+/// Asks the issuer for new tokens.
+pub(super) async fn renew(settings: &mut Settings) -> Result<(), Error> {
+    let issuer = filled(settings, ISSUER).unwrap_or_default().to_owned();
+    let failed =
+        |reason| Error::KubeConfig(format!("the user of the kubeconfig logs in at '{issuer}': {reason}"));
+    let issued = issued(settings).await.map_err(failed)?;
+    let missing = || failed("token response did not contain an id_token".to_owned());
+    settings.insert(ID_TOKEN.to_owned(), issued.id_token.ok_or_else(missing)?);
+    if let Some(token) = issued.refresh_token.filter(|token| !token.is_empty()) {
+        settings.insert(REFRESH_TOKEN.to_owned(), token);
+    }
+    Ok(())
+}
+
+async fn issued(settings: &Settings) -> Result<Issued, String> {
+    let required = |key| filled(settings, key).ok_or_else(|| format!("Must provide {key}"));
+    let (issuer, id, refresh) = (required(ISSUER)?, required(CLIENT)?, required(REFRESH_TOKEN)?);
+    let secret = filled(settings, CLIENT_SECRET).unwrap_or_default();
+    let secrets = [refresh, secret].map(SecretString::from);
+    let client = client(settings)?;
+    let metadata = format!("{}/.well-known/openid-configuration", issuer.trim_end_matches('/'));
+    let Metadata { token_endpoint } = answer(client.get(url(&metadata)?), &secrets).await?;
+    let request = || Ok::<_, String>(client.post(url(&token_endpoint)?));
+    let form = [("grant_type", "refresh_token"), ("refresh_token", refresh)];
+    // Issuers read the client in one of two places, and none says in which.
+    let [user, password] = [id, secret].map(|text| byte_serialize(text.as_bytes()).collect::<String>());
+    if let Ok(issued) = answer(request()?.basic_auth(user, Some(password)).form(&form), &secrets).await {
+        return Ok(issued);
+    }
+    let client =
+        [("client_id", id), ("client_secret", secret)].into_iter().filter(|(_, value)| !value.is_empty());
+    let form: Vec<_> = form.into_iter().chain(client).collect();
+    let issued = answer(request()?.form(&form), &secrets).await;
+    issued.map_err(|reason| format!("failed to refresh token: {reason}"))
+}
+
+fn url(text: &str) -> Result<Url, String> {
+    text.parse().map_err(|error| format!("'{text}' is no URL: {error}"))
+}
+
+/// A client that trusts the authority of the settings, or those of the system; proxies are those of the environment.
+fn client(settings: &Settings) -> Result<Client, String> {
+    let ca = match (filled(settings, AUTHORITY_DATA), filled(settings, AUTHORITY)) {
+        (Some(data), _) => Some(STANDARD.decode(data).map_err(|error| format!("{AUTHORITY_DATA}: {error}"))?),
+        (None, Some(path)) => Some(input::content(path).map_err(|error| error.to_string())?),
+        (None, None) => None,
+    };
+    let profile = Profile { ca, ca_alone: true, secret_bodies: true, ..Profile::default() };
+    Clients::new("weir").get(&profile).map_err(|error| error.to_string())
+}
+
+/// Returns the answer to a request. Where an error repeats it, secrets are left out.
+async fn answer<T: DeserializeOwned>(request: RequestBuilder, secrets: &[SecretString]) -> Result<T, String> {
+    let (client, request) = request.build_split();
+    let request = request.map_err(|error| error.to_string())?;
+    let (url, answer) = (request.url().clone(), client.execute(request).await);
+    let answer = answer.map_err(|error| weir_http::reason(&error, &url))?;
+    let status = answer.status();
+    let body = weir_http::read_capped(answer, MAX_ANSWER).await.map_err(|error| error.to_string())?;
+    if !status.is_success() {
+        let body = weir_http::redact(&String::from_utf8_lossy(&body), secrets, weir_http::REDACTED);
+        return Err(format!("{url}: {status}: {}", body.trim()));
+    }
+    // The parser's message may quote a token.
+    serde_json::from_slice(&body).map_err(|_| format!("{url}: the answer cannot be read"))
+}
+
+/// Writes the tokens of a user into the file that the user comes from, the first of `paths` that has one of that name.
+pub(super) fn keep(paths: &[PathBuf], user: &str, settings: &Settings) -> Result<(), String> {
+    for path in paths {
+        let Ok(text) = input::text(path) else { continue };
+        let mut file = kubeconfig::parse(&text).map_err(|error| error.to_string())?;
+        if put(&mut file, user, settings) {
+            let value = serde_json::to_value(&file).map_err(|error| error.to_string())?;
+            let text = manifest::yaml(&value).map_err(|error| error.to_string())?;
+            return replace(path, &text).map_err(|error| format!("{}: {error}", path.display()));
+        }
+    }
+    Err(format!("no file has the user '{user}'"))
+}
+
+fn put(file: &mut Kubeconfig, user: &str, settings: &Settings) -> bool {
+    let users = file.auth_infos.iter_mut().find(|named| named.name == user);
+    let login = users.and_then(|named| named.auth_info.as_mut()?.auth_provider.as_mut());
+    let Some(login) = login else { return false };
+    for key in [ID_TOKEN, REFRESH_TOKEN] {
+        if let Some(token) = settings.get(key) {
+            login.config.insert(key.to_owned(), token.clone());
+        }
+    }
+    true
+}
+
+/// Replaces a file at once, with the bits of its mode; a link stays one.
+fn replace(path: &Path, text: &str) -> io::Result<()> {
+    let path = path.canonicalize()?;
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(text.as_bytes())?;
+    file.as_file().set_permissions(path.metadata()?.permissions())?;
+    file.persist(&path)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    fn token(claims: &str) -> String {
+        format!("e30.{}.", URL_SAFE_NO_PAD.encode(claims))
+    }
+
+    #[rstest::rstest]
+    #[case(Some(token("{\"exp\":1000}")), "r", false)]
+    #[case(Some(token("{\"exp\":110.5}")), "r", false)]
+    #[case(Some(token("{\"exp\":110}")), "r", true)]
+    #[case(Some(token("{\"exp\":110}")), "", false)]
+    #[case(Some(token("{}")), "r", false)]
+    #[case(Some("none".to_owned()), "r", false)]
+    #[case(None, "r", true)]
+    fn tokens_are_renewed_shortly_before_they_end(
+        #[case] id_token: Option<String>,
+        #[case] refresh: &str,
+        #[case] expected: bool,
+    ) {
+        let mut settings = Settings::from([(REFRESH_TOKEN.to_owned(), refresh.to_owned())]);
+        settings.extend(id_token.map(|token| (ID_TOKEN.to_owned(), token)));
+        assert_eq!(is_due(&settings, Timestamp::from_second(100).unwrap()), expected);
+    }
+
+    #[test]
+    fn tokens_are_kept_in_the_file_of_their_user() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        let text = |user: &str| {
+            format!(
+                "apiVersion: v1\nkind: Config\ncurrent-context: x\nmore: {{a: b}}\nusers:\n- name: {user}\n  user:\n    \
+                 auth-provider: {{name: oidc, config: {{id-token: old, refresh-token: old, client-id: '1'}}}}\n"
+            )
+        };
+        for (name, user) in [("first", "other"), ("second", "u")] {
+            std::fs::write(path(name), text(user)).unwrap();
+            std::fs::set_permissions(path(name), PermissionsExt::from_mode(0o640)).unwrap();
+        }
+        std::os::unix::fs::symlink(path("second"), path("link")).unwrap();
+        let paths = ["missing", "first", "link"].map(path);
+        let settings = [(ID_TOKEN, "new"), (REFRESH_TOKEN, "newer")];
+        let settings = settings.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
+        keep(&paths, "u", &settings).unwrap();
+        let read = |name: &str| std::fs::read_to_string(path(name)).unwrap();
+        let expected = "apiVersion: v1\nclusters: []\ncontexts: []\ncurrent-context: x\nkind: Config\nmore:\n  a: b\nusers:\n- \
+                        name: u\n  user:\n    auth-provider:\n      config:\n        client-id: \"1\"\n        \
+                        id-token: new\n        refresh-token: newer\n      name: oidc\n";
+        assert_eq!(read("second"), expected);
+        assert_eq!(path("second").metadata().unwrap().permissions().mode() & 0o777, 0o640);
+        assert!(path("link").is_symlink());
+        assert_eq!(read("first"), text("other"));
+        assert!(keep(&paths, "nobody", &settings).is_err());
+    }
+}
