@@ -133,3 +133,35 @@ impl Drop for Asking<'_> {
         *self.reach.0.lock() = std::mem::take(&mut self.found);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    /// KS-IMP-5
+    #[tokio::test]
+    async fn no_credentials_go_over_plain_http() {
+        let server = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let text = format!(
+            "current-context: c\ncontexts: [{{name: c, context: {{cluster: k, user: u}}}}]\n\
+             clusters: [{{name: k, cluster: {{server: 'http://{}'}}}}]\nusers: [{{name: u, user: {{token: secret}}}}]",
+            server.local_addr().unwrap()
+        );
+        let client = client(Kubeconfig::from_yaml(&text).unwrap(), None).unwrap();
+        let served = async {
+            let (mut stream, _) = server.accept().await.unwrap();
+            let mut head = Vec::new();
+            while !head.ends_with(b"\r\n\r\n") {
+                head.push(stream.read_u8().await.unwrap());
+            }
+            stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await.unwrap();
+            String::from_utf8(head).unwrap().to_lowercase()
+        };
+        let (answered, head) = tokio::join!(version(&client), served);
+        answered.unwrap();
+        assert!(head.starts_with("get /version ") && !head.contains("authorization"), "{head}");
+    }
+}
