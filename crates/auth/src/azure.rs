@@ -16,7 +16,6 @@ use azure_identity::{
     ManagedIdentityCredential, ManagedIdentityCredentialOptions, UserAssignedId, WorkloadIdentityCredential,
     WorkloadIdentityCredentialOptions,
 };
-use base64::Engine;
 use reqwest::Client;
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
@@ -24,6 +23,7 @@ use serde::Deserialize;
 pub(crate) use self::aks::Aks;
 pub(crate) use self::application::{Application, Proof};
 pub use self::certificate::ClientCertificate;
+use crate::claims::unverified_claims;
 use crate::credentials::Login;
 use crate::error::{LoginError, ProviderError, words};
 use crate::identity::{AZURE_CLIENT, AZURE_TENANT, Account, Identity};
@@ -253,18 +253,14 @@ fn expiry(token: &str) -> SystemTime {
     struct Claims {
         exp: u64,
     }
-    let claims = token.split('.').nth(1).and_then(|part| {
-        let bytes =
-            base64::engine::general_purpose::URL_SAFE_NO_PAD.decode(part.trim_end_matches('=')).ok()?;
-        serde_json::from_slice::<Claims>(&bytes).ok()
-    });
-    let moment =
-        claims.and_then(|claims| SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(claims.exp)));
+    let end = |Claims { exp }| SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(exp));
+    let moment = unverified_claims(token).and_then(end);
     moment.unwrap_or_else(|| rest::in_seconds(DEFAULT_LIFE))
 }
 
 #[cfg(test)]
 mod tests {
+    use base64::Engine;
     use rstest::rstest;
 
     use super::*;

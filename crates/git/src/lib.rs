@@ -64,3 +64,4 @@ pub use self::ssh_algorithms::{AlgorithmsError, SshAlgorithms};
 pub use self::ssh_key::{IdentityError, identity_is_encrypted, parse_identity};
 pub use self::store::{Store, Stores};
 pub use self::submodule::{Module, ModulesError, PlaceError, Submodule, parse_modules, parse_url};
+pub use self::transport::ask_proxy;

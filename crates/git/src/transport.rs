@@ -11,6 +11,7 @@ use std::sync::{Arc, OnceLock};
 use git2::transport::{SmartSubtransport, Transport};
 use git2::{ConfigLevel, ErrorClass, ErrorCode};
 
+pub use self::ssh::ask_proxy;
 use crate::error::Error;
 use crate::operation::{self, HTTP_SCHEME, Operation, SSH_SCHEME};
 

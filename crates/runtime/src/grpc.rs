@@ -15,7 +15,7 @@ pub use auth::{Access, Authorizer, Identity};
 pub use peer::{EventsPeer, PeerChannel, Peers};
 pub use rights::Rights;
 pub use server::{GrpcError, GrpcServer};
-pub use status::StatusRegistry;
+pub use status::{PageToken, StatusRegistry};
 pub use token::{AUDIENCE, Token};
 pub use turns::Turns;
 

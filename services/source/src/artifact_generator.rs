@@ -9,7 +9,7 @@
 mod act;
 mod decide;
 mod failure;
-mod glob;
+pub mod glob;
 mod inputs;
 mod name;
 mod path_pattern;
@@ -40,7 +40,7 @@ pub(crate) use self::start::start;
 use crate::external_artifact::ExternalArtifacts;
 use crate::storage::{Found, Storage};
 
-/// How the service treats generators; the flags of Flux's own controller of the kind.
+/// Settings for generators: the flags of Flux's own controller of the kind.
 #[derive(Debug, Clone)]
 struct GeneratorSettings {
     /// Refuse sources of other namespaces.

@@ -32,4 +32,5 @@ mod storage;
 mod sweep;
 mod verification;
 
+pub use artifact_generator::glob;
 pub use service::{program, run};

@@ -13,6 +13,7 @@ use russh::client::{Handle, Msg};
 use russh::{Channel, ChannelMsg};
 
 use self::connect::{Client, connect};
+pub use self::proxy::ask_proxy;
 use crate::error::Error;
 use crate::operation::Operation;
 

@@ -9,3 +9,5 @@ mod gitmodules;
 mod identity;
 #[path = "../../fuzz/fuzz_targets/known_hosts.rs"]
 mod known_hosts;
+#[path = "../../fuzz/fuzz_targets/proxy.rs"]
+mod proxy;

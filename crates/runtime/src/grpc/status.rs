@@ -24,6 +24,7 @@ use weir_proto::status::v1::ObjectStatus;
 use weir_proto::status::v1::status_server::StatusServer;
 
 use self::journal::{Journal, Subject};
+pub use self::version::PageToken;
 use self::version::Version;
 use super::{Authorizer, MAX_MESSAGE_BYTES, rights};
 use crate::cache::{Cache, Change, ObjectKey};

@@ -6,8 +6,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use parking_lot::Mutex;
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
@@ -137,9 +135,7 @@ pub(super) fn audiences(token: &str) -> Vec<String> {
         One(String),
         Many(Vec<String>),
     }
-    let payload = token.split('.').nth(1).and_then(|payload| URL_SAFE_NO_PAD.decode(payload).ok());
-    let claims = payload.and_then(|payload| serde_json::from_slice(&payload).ok());
-    match claims {
+    match weir_auth::unverified_claims(token) {
         Some(Claims { aud: Audiences::One(audience) }) => vec![audience],
         Some(Claims { aud: Audiences::Many(audiences) }) => audiences,
         None => Vec::new(),
@@ -148,6 +144,8 @@ pub(super) fn audiences(token: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use base64::Engine;
+    use base64::engine::general_purpose::URL_SAFE_NO_PAD;
     use rstest::rstest;
 
     use super::*;

@@ -10,7 +10,7 @@ const MAX_ALTERNATIVES: usize = 256;
 
 /// Reach of a pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reach {
+pub enum Reach {
     /// `**` is `*`: as many components as the pattern has. Braces stand for themselves.
     Flat,
     /// `**` is any number of components; `{a,b}` is one of the texts.
@@ -19,7 +19,7 @@ pub(super) enum Reach {
 
 /// A pattern, ready to be matched.
 #[derive(Debug)]
-pub(super) struct Pattern {
+pub struct Pattern {
     alternatives: Vec<Vec<Part>>,
 }
 
@@ -32,7 +32,7 @@ enum Part {
 
 impl Pattern {
     /// Reads a pattern; none when it is malformed.
-    pub(super) fn parse(text: &str, reach: Reach) -> Option<Self> {
+    pub fn parse(text: &str, reach: Reach) -> Option<Self> {
         let texts = match reach {
             Reach::Flat => vec![text.to_owned()],
             Reach::Deep => alternatives(text)?,
@@ -42,7 +42,7 @@ impl Pattern {
     }
 
     /// Returns true when all of the path fits.
-    pub(super) fn matches(&self, path: &str) -> bool {
+    pub fn matches(&self, path: &str) -> bool {
         let names: Vec<&str> = path.split('/').collect();
         self.alternatives.iter().any(|parts| fit(parts, &names))
     }

@@ -10,6 +10,8 @@
     unreachable_pub
 )]
 
+extern crate weir_replay as libfuzzer_sys;
+
 mod adoption;
 mod authorities;
 mod bucket;
@@ -21,6 +23,7 @@ mod docs;
 mod durability;
 mod every_kind;
 mod faults;
+mod fuzz;
 mod generator;
 mod git;
 mod git_content;

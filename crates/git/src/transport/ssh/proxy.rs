@@ -6,18 +6,70 @@ mod http;
 mod socks;
 
 use hyper_util::client::proxy::matcher::Matcher;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use url::Url;
 use weir_http::Proxy;
 
 use crate::error::SshError;
 
+/// The protocol of a proxy.
+#[derive(Clone, Copy)]
+enum Protocol {
+    Http,
+    Socks,
+}
+
+impl Protocol {
+    fn of(proxy: &Proxy) -> Result<Self, SshError> {
+        match proxy.address.scheme() {
+            "socks5" | "socks5h" => Ok(Self::Socks),
+            "http" => Ok(Self::Http),
+            scheme => Err(failed(format!("proxy: unknown scheme: {scheme}"))),
+        }
+    }
+
+    const fn default_port(self) -> u16 {
+        match self {
+            Self::Http => http::DEFAULT_PORT,
+            Self::Socks => socks::DEFAULT_PORT,
+        }
+    }
+
+    /// Returns the error of a connection that breaks.
+    fn broken(self, (proxy, host, port): (&Proxy, &str, u16), error: &std::io::Error) -> SshError {
+        let name = match self {
+            Self::Http => "proxy",
+            Self::Socks => "socks",
+        };
+        failed(format!("{name} connect tcp {}->{host}:{port}: {error}", place(proxy, self).0))
+    }
+}
+
 /// A connection to `host` by way of `proxy`.
 pub(super) async fn connect(proxy: &Proxy, host: &str, port: u16) -> Result<TcpStream, SshError> {
-    match proxy.address.scheme() {
-        "socks5" | "socks5h" => socks::connect(proxy, host, port).await,
-        "http" => http::connect(proxy, host, port).await,
-        scheme => Err(failed(format!("proxy: unknown scheme: {scheme}"))),
+    let protocol = Protocol::of(proxy)?;
+    let dialed = TcpStream::connect(place(proxy, protocol)).await;
+    let mut stream = dialed.map_err(|error| protocol.broken((proxy, host, port), &error))?;
+    ask_proxy(&mut stream, proxy, host, port).await?;
+    Ok(stream)
+}
+
+/// Asks a proxy for a connection to `host`, on the connection to the proxy. The next byte of `stream` is the first of the host.
+///
+/// # Errors
+/// When the proxy refuses, or its answer is not of its protocol.
+pub async fn ask_proxy(
+    stream: &mut (impl AsyncRead + AsyncWrite + Unpin),
+    proxy: &Proxy,
+    host: &str,
+    port: u16,
+) -> Result<(), SshError> {
+    let protocol = Protocol::of(proxy)?;
+    let broken = |error: std::io::Error| protocol.broken((proxy, host, port), &error);
+    match protocol {
+        Protocol::Http => http::ask(stream, proxy, host, port, broken).await,
+        Protocol::Socks => socks::ask(stream, proxy, host, port, broken).await,
     }
 }
 
@@ -39,9 +91,9 @@ fn choose(all: &str, exceptions: &str, host: &str) -> Option<Proxy> {
 }
 
 /// Address of the proxy itself.
-fn place(proxy: &Proxy, default_port: u16) -> (&str, u16) {
+fn place(proxy: &Proxy, protocol: Protocol) -> (&str, u16) {
     let host = proxy.address.host_str().unwrap_or_default().trim_matches(['[', ']']);
-    (host, proxy.address.port().unwrap_or(default_port))
+    (host, proxy.address.port().unwrap_or(protocol.default_port()))
 }
 
 fn failed(reason: String) -> SshError {

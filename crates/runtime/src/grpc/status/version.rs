@@ -9,16 +9,17 @@ use crate::cache::ObjectKey;
 
 /// A position in the journal of one process: another process, a restarted one included, takes it for what it is, unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Version {
+pub struct Version {
     /// Drawn at random by the process.
     pub epoch: u64,
+    /// Number of the change.
     pub position: u64,
 }
 
 /// Reasons to refuse a version or a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not a version of this service")]
-pub(super) struct NotAVersion;
+pub struct NotAVersion;
 
 impl fmt::Display for Version {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -39,7 +40,7 @@ impl FromStr for Version {
 
 /// The begin of the next page of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct PageToken {
+pub struct PageToken {
     /// The begin of the list.
     pub version: Version,
     /// Last object of the page before.

@@ -4,14 +4,13 @@
 use std::net::IpAddr;
 
 use secrecy::ExposeSecret;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use weir_http::Proxy;
 
-use super::{failed, place};
+use super::failed;
 use crate::error::SshError;
 
-const DEFAULT_PORT: u16 = 1080;
+pub(super) const DEFAULT_PORT: u16 = 1080;
 const VERSION: u8 = 5;
 const NO_AUTHENTICATION: u8 = 0;
 const PASSWORD: u8 = 2;
@@ -22,22 +21,25 @@ const IPV4: u8 = 1;
 const NAME: u8 = 3;
 const IPV6: u8 = 4;
 
-/// Connects to `host` by way of `proxy`.
-pub(super) async fn connect(proxy: &Proxy, host: &str, port: u16) -> Result<TcpStream, SshError> {
-    let place = place(proxy, DEFAULT_PORT);
-    let io = |error: std::io::Error| failed(format!("socks connect tcp {}->{host}:{port}: {error}", place.0));
-    let mut stream = TcpStream::connect(place).await.map_err(io)?;
-    match agree(&mut stream, proxy).await.map_err(io)? {
+/// Asks `proxy` for a connection to `host`.
+pub(super) async fn ask(
+    stream: &mut (impl AsyncRead + AsyncWrite + Unpin),
+    proxy: &Proxy,
+    host: &str,
+    port: u16,
+    broken: impl Fn(std::io::Error) -> SshError,
+) -> Result<(), SshError> {
+    match agree(stream, proxy).await.map_err(&broken)? {
         NO_AUTHENTICATION => {}
-        PASSWORD => authenticate(&mut stream, proxy).await?,
+        PASSWORD => authenticate(stream, proxy).await?,
         _ => return Err(failed("socks: no acceptable authentication methods".to_owned())),
     }
-    let answer = ask(&mut stream, &target(host, port)?).await.map_err(io)?;
-    if answer == 0 { Ok(stream) } else { Err(failed(format!("socks: {}", reason(answer)))) }
+    let answer = request(stream, &target(host, port)?).await.map_err(&broken)?;
+    if answer == 0 { Ok(()) } else { Err(failed(format!("socks: {}", reason(answer)))) }
 }
 
 /// Offers the ways to authenticate; returns the one that the proxy chose.
-async fn agree(stream: &mut TcpStream, proxy: &Proxy) -> std::io::Result<u8> {
+async fn agree(stream: &mut (impl AsyncRead + AsyncWrite + Unpin), proxy: &Proxy) -> std::io::Result<u8> {
     let offer: &[u8] = match proxy.credentials {
         Some(_) => &[VERSION, 2, NO_AUTHENTICATION, PASSWORD],
         None => &[VERSION, 1, NO_AUTHENTICATION],
@@ -49,7 +51,10 @@ async fn agree(stream: &mut TcpStream, proxy: &Proxy) -> std::io::Result<u8> {
     }
 }
 
-async fn authenticate(stream: &mut TcpStream, proxy: &Proxy) -> Result<(), SshError> {
+async fn authenticate(
+    stream: &mut (impl AsyncRead + AsyncWrite + Unpin),
+    proxy: &Proxy,
+) -> Result<(), SshError> {
     let Some((user, password)) = &proxy.credentials else {
         return Err(failed("socks: the proxy wants a user and a password".to_owned()));
     };
@@ -72,7 +77,7 @@ async fn authenticate(stream: &mut TcpStream, proxy: &Proxy) -> Result<(), SshEr
 }
 
 /// Asks for a connection; returns the proxy's answer.
-async fn ask(stream: &mut TcpStream, target: &[u8]) -> std::io::Result<u8> {
+async fn request(stream: &mut (impl AsyncRead + AsyncWrite + Unpin), target: &[u8]) -> std::io::Result<u8> {
     stream.write_all(&[VERSION, CONNECT, 0]).await?;
     stream.write_all(target).await?;
     let mut head = [0; 4];
