@@ -11,6 +11,8 @@ use crate::error::EnvironmentError;
 
 /// Bytes of a file with keys or a certificate.
 const MAX_FILE: u64 = 1 << 20;
+/// Files of a folder with certificates; a bundle of the whole public web has 150.
+const MAX_FILES: usize = 1_000;
 const KEY: &str = "SOPS_AGE_KEY";
 const KEY_FILES: [&str; 2] = ["SOPS_AGE_KEY_FILE", "SOPS_AGE_SSH_PRIVATE_KEY_FILE"];
 /// Path below the person's directory for settings.
@@ -79,9 +81,44 @@ pub(crate) fn file(variable: &'static str, path: &Path) -> Result<String, Enviro
     Ok(text)
 }
 
+/// The texts of all files of a folder that a variable names, in the order of their names. As mounted by Kubernetes, they may be links; folders
+/// and what begins with a dot, such as the folders that these links lead to, are passed over.
+pub(crate) fn files(variable: &'static str, folder: &Path) -> Result<String, EnvironmentError> {
+    let failed = |source: std::io::Error| EnvironmentError::File {
+        variable,
+        path: folder.to_owned(),
+        source: Arc::new(source),
+    };
+    let entries = std::fs::read_dir(folder).map_err(failed)?.take(MAX_FILES);
+    let mut paths = entries.map(|entry| Ok(entry.map_err(failed)?.path())).collect::<Result<Vec<_>, _>>()?;
+    paths.retain(|path| path.is_file() && !is_hidden(path));
+    paths.sort();
+    let texts = paths.iter().map(|path| file(variable, path)).collect::<Result<Vec<_>, _>>()?;
+    Ok(texts.join("\n"))
+}
+
+fn is_hidden(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// KS-DEC-13: a ConfigMap that is mounted has links, and hidden folders behind them.
+    #[test]
+    fn the_files_of_a_folder_are_read_in_their_order() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        std::fs::create_dir(at("..data")).unwrap();
+        for (name, text) in [("..data/b.pem", "b"), ("a.pem", "a"), (".hidden", "x")] {
+            std::fs::write(at(name), text).unwrap();
+        }
+        std::os::unix::fs::symlink("..data/b.pem", at("b.pem")).unwrap();
+        assert_eq!(files("VAULT_CAPATH", folder.path()).unwrap(), "a\nb");
+        let missing = files("VAULT_CAPATH", &at("none")).unwrap_err().to_string();
+        assert!(missing.contains("VAULT_CAPATH"), "{missing}");
+    }
 
     #[rstest::rstest]
     #[case("", "")]

@@ -15,6 +15,7 @@ const ALLOWED: &str = "SOPS_HC_VAULT_ALLOWLIST";
 const NAMESPACE: &str = "VAULT_NAMESPACE";
 const AUTHORITY: &str = "VAULT_CACERT";
 const AUTHORITY_BYTES: &str = "VAULT_CACERT_BYTES";
+const AUTHORITY_FOLDER: &str = "VAULT_CAPATH";
 const CERTIFICATE: &str = "VAULT_CLIENT_CERT";
 const KEY: &str = "VAULT_CLIENT_KEY";
 const UNCHECKED: &str = "VAULT_SKIP_VERIFY";
@@ -80,9 +81,11 @@ fn profile() -> Result<Profile, Error> {
         let path = variable(name).map(PathBuf::from);
         path.map(|path| environment::file(name, &path)).transpose()
     };
-    let ca = match variable(AUTHORITY_BYTES) {
-        Some(pem) => Some(pem),
-        None => read(AUTHORITY)?,
+    let folder = variable(AUTHORITY_FOLDER).map(PathBuf::from);
+    let ca = match (variable(AUTHORITY_BYTES), read(AUTHORITY)?, folder) {
+        (Some(pem), _, _) | (None, Some(pem), _) => Some(pem),
+        (None, None, Some(folder)) => Some(environment::files(AUTHORITY_FOLDER, &folder)?),
+        (None, None, None) => None,
     };
     let identity = read(CERTIFICATE)?.zip(read(KEY)?);
     let proxy = PROXIES.iter().find_map(|name| variable(name)).and_then(|address| Url::parse(&address).ok());
