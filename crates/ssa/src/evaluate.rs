@@ -225,9 +225,9 @@ impl Applier<'_> {
         let ignored = self.settings.ignored.of(tried);
         let (own_live, own_tried) = (ignore::without(&live, &ignored), ignore::without(tried, &ignored));
         if cleanup.is_some() || has_drifted(&own_live, &own_tried) {
-            let manager = &self.settings.field_manager;
-            let rivals = Rivals::of(owner, manager, &own_live, &own_tried);
-            ignore::resolve(manifest.value_mut(), &ignored, &live, tried, manager);
+            let rivals = Rivals::of(owner, &self.settings.field_manager, &own_live, &own_tried);
+            let others = self.managers.others_that_apply(&live.metadata, cleanup.is_some());
+            ignore::resolve(manifest.value_mut(), &ignored, &live, tried, &others);
             return Ok(Plan::Write { action: Action::Configured, cleanup, rivals });
         }
         if let Some(ledger) = self.session.ledger() {

@@ -6,11 +6,10 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use kube::api::{DynamicObject, ObjectMeta};
+use kube::api::DynamicObject;
 use serde_json::Value;
 
 use crate::drift::same;
-use crate::ownership::{APPLY, field_set, is_of_subresource};
 
 type Find = Arc<dyn Fn(&DynamicObject) -> Vec<String> + Send + Sync>;
 
@@ -74,13 +73,14 @@ fn drop_nulls(value: &mut Value) {
     }
 }
 
-/// Makes a manifest say nothing else about ignored fields than what is in the cluster (KS-SSA-73).
+/// Makes a manifest say nothing else about ignored fields than what is in the cluster (KS-SSA-73). `others` are the sets of fields of
+/// the other managers that apply the object.
 pub(crate) fn resolve(
     manifest: &mut Value,
     pointers: &[String],
     live: &DynamicObject,
     tried: &DynamicObject,
-    own_manager: &str,
+    others: &[&Value],
 ) {
     let (Ok(live_value), Ok(tried)) = (serde_json::to_value(live), serde_json::to_value(tried)) else {
         return;
@@ -95,23 +95,12 @@ pub(crate) fn resolve(
         if is_same {
             continue;
         }
-        let is_applied = is_applied_by_others(&live.metadata, &live_value, pointer, own_manager);
+        let is_applied = others.iter().any(|fields| names(fields, &live_value, pointer));
         match found.filter(|_| !is_applied) {
             Some(found) => put(manifest, pointer, found.clone()),
             None => remove(manifest, pointer),
         }
     }
-}
-
-/// Returns true when another manager that applies the object itself owns a field (KS-SSA-73, KS-SSA-74).
-fn is_applied_by_others(metadata: &ObjectMeta, live: &Value, pointer: &str, own_manager: &str) -> bool {
-    let entries = metadata.managed_fields.iter().flatten();
-    let mut others = entries.filter(|entry| {
-        entry.operation.as_deref() == Some(APPLY)
-            && entry.manager.as_deref() != Some(own_manager)
-            && !is_of_subresource(entry.subresource.as_deref())
-    });
-    others.any(|entry| field_set(entry).is_some_and(|fields| names(fields, live, pointer)))
 }
 
 /// Returns true when a set of fields has the field that a pointer into the live object means.

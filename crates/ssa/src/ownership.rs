@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::sight::{Manager, Sight};
 
-pub(crate) const APPLY: &str = "Apply";
+const APPLY: &str = "Apply";
 const UPDATE: &str = "Update";
 
 /// Annotations that other tools, and Flux long ago, left behind (KS-SSA-60).
@@ -77,6 +77,19 @@ impl Managers {
     fn is_own<'a>(&self, entry: impl Into<Writer<'a>>) -> bool {
         let Writer { manager, operation, is_of_subresource } = entry.into();
         manager == self.own && operation == APPLY && !is_of_subresource
+    }
+
+    /// The sets of fields of other managers that apply the object itself (KS-SSA-73, KS-SSA-74). Where fields are taken over, those
+    /// of managers that lose theirs are not among them.
+    pub(crate) fn others_that_apply<'a>(&self, live: &'a ObjectMeta, is_taking_over: bool) -> Vec<&'a Value> {
+        let entries = live.managed_fields.iter().flatten();
+        let others = entries.filter(|entry| {
+            entry.operation.as_deref() == Some(APPLY)
+                && entry.manager.as_deref() != Some(self.own.as_str())
+                && !is_of_subresource(entry.subresource.as_deref())
+                && !(is_taking_over && self.takes_over(*entry))
+        });
+        others.filter_map(field_set).collect()
     }
 
     /// The patch that makes other managers' fields ours, if there is anything to do. It fails on an object that has

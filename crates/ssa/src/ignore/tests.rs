@@ -2,6 +2,7 @@ use rstest::rstest;
 use serde_json::json;
 
 use super::*;
+use crate::ownership::Managers;
 
 fn object(value: &Value, managers: &[(&str, &str, Value)]) -> DynamicObject {
     let fields: Vec<Value> = managers
@@ -12,6 +13,11 @@ fn object(value: &Value, managers: &[(&str, &str, Value)]) -> DynamicObject {
     object["metadata"]["managedFields"] = json!(fields);
     object["spec"] = value.clone();
     serde_json::from_value(object).unwrap()
+}
+
+fn others(live: &DynamicObject, is_taking_over: bool) -> Vec<&Value> {
+    let managers = Managers { own: "me".to_owned(), overridden: vec!["mine".to_owned()] };
+    managers.others_that_apply(&live.metadata, is_taking_over)
 }
 
 #[rstest]
@@ -30,6 +36,8 @@ fn fields_are_taken_out(#[case] pointer: &str, #[case] expected: Value) {
 #[case::applied_by_another(("vpa", "Apply"), json!({"f:spec": {"f:replicas": {}}}), json!({"paused": false}))]
 #[case::updated_by_another(("hpa", "Update"), json!({"f:spec": {"f:replicas": {}}}), json!({"paused": false, "replicas": 5}))]
 #[case::ours(("me", "Apply"), json!({"f:spec": {"f:replicas": {}}}), json!({"paused": false, "replicas": 5}))]
+#[case::of_kubectl(("kubectl", "Apply"), json!({"f:spec": {"f:replicas": {}}}), json!({"paused": false, "replicas": 5}))]
+#[case::of_an_overridden_manager(("mine", "Apply"), json!({"f:spec": {"f:replicas": {}}}), json!({"paused": false, "replicas": 5}))]
 #[case::of_nobody(("vpa", "Apply"), json!({"f:spec": {"f:paused": {}}}), json!({"paused": false, "replicas": 5}))]
 fn ignored_fields_are_left_out_or_taken_from_the_cluster(
     #[case] manager: (&str, &str),
@@ -39,8 +47,19 @@ fn ignored_fields_are_left_out_or_taken_from_the_cluster(
     let live = object(&json!({"paused": true, "replicas": 5}), &[(manager.0, manager.1, fields)]);
     let tried = object(&json!({"paused": false, "replicas": 2}), &[]);
     let mut manifest = json!({"spec": {"paused": false, "replicas": 2}});
-    resolve(&mut manifest, &["/spec/replicas".to_owned()], &live, &tried, "me");
+    resolve(&mut manifest, &["/spec/replicas".to_owned()], &live, &tried, &others(&live, true));
     assert_eq!(manifest["spec"], expected);
+}
+
+/// An object that is merged with what others apply leaves them their fields.
+#[test]
+fn fields_that_kubectl_keeps_are_left_out() {
+    let live =
+        object(&json!({"replicas": 5}), &[("kubectl", "Apply", json!({"f:spec": {"f:replicas": {}}}))]);
+    let tried = object(&json!({"replicas": 2}), &[]);
+    let mut manifest = json!({"spec": {"replicas": 2}});
+    resolve(&mut manifest, &["/spec/replicas".to_owned()], &live, &tried, &others(&live, false));
+    assert_eq!(manifest["spec"], json!({}));
 }
 
 /// KS-SSA-73: a field that another has applied by way of `/scale` is adopted, as in Flux.
@@ -51,7 +70,7 @@ fn a_field_that_is_applied_by_way_of_a_subresource_is_taken_from_the_cluster() {
     live.metadata.managed_fields.as_mut().unwrap()[0].subresource = Some("scale".to_owned());
     let tried = object(&json!({"replicas": 2}), &[]);
     let mut manifest = json!({"spec": {"replicas": 2}});
-    resolve(&mut manifest, &["/spec/replicas".to_owned()], &live, &tried, "me");
+    resolve(&mut manifest, &["/spec/replicas".to_owned()], &live, &tried, &others(&live, true));
     assert_eq!(manifest["spec"], json!({"replicas": 5}));
 }
 
@@ -62,7 +81,7 @@ fn fields_that_do_not_differ_stay_in_what_is_sent() {
         &[("other", "Apply", json!({"f:spec": {"f:selector": {}}}))],
     );
     let mut manifest = json!({"spec": {"selector": {"a": "b"}}});
-    resolve(&mut manifest, &["/spec/selector".to_owned()], &live, &live.clone(), "me");
+    resolve(&mut manifest, &["/spec/selector".to_owned()], &live, &live.clone(), &others(&live, true));
     assert_eq!(manifest["spec"]["selector"], json!({"a": "b"}));
 }
 

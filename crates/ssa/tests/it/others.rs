@@ -107,6 +107,21 @@ async fn ignored_field_that_another_updates_is_adopted() {
     assert_eq!(fields[0].fields, [] as [&str; 0]);
 }
 
+/// KS-SSA-73: a field that kubectl has applied becomes ours by the same apply, which keeps its value.
+#[tokio::test(flavor = "multi_thread")]
+async fn ignored_field_that_is_taken_over_is_adopted() {
+    let world = World::new().await;
+    let settings = ignoring(&world, "/spec/replicas");
+    world.apply_with(&[deployment(&world, 2, 0)], &settings).await.unwrap();
+    let api = world.api("apps/v1", "Deployment").await;
+    let scaled = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": {"replicas": 5}});
+    api.patch("web", &PatchParams::apply("kubectl").force(), &Patch::Apply(scaled)).await.unwrap();
+    world.apply_with(&[deployment(&world, 2, 7)], &settings).await.unwrap();
+    let live = api.get("web").await.unwrap();
+    assert_eq!(live.data["spec"]["replicas"], 5);
+    assert!(owns_replicas(&live, "kustomize-controller") && !owns_replicas(&live, "kubectl"));
+}
+
 /// KS-TEN-6
 #[tokio::test(flavor = "multi_thread")]
 async fn owner_before_and_writers_of_drift_are_told() {
