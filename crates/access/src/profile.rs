@@ -38,10 +38,10 @@ impl Secrets {
         certificates: Option<&LocalObjectReference>,
         proxy: Option<&LocalObjectReference>,
     ) -> Result<Profile, ProfileError> {
+        // As in Flux, a Secret of the proxy that is not there is told before one of certificates.
+        let proxy = self.proxy(namespace, proxy).await.map_err(ProfileError::Proxy)?;
         let certificates = self.certificates(namespace, certificates).await;
-        let mut profile = certificates.map_err(ProfileError::Certificates)?;
-        profile.proxy = self.proxy(namespace, proxy).await.map_err(ProfileError::Proxy)?;
-        Ok(profile)
+        Ok(Profile { proxy, ..certificates.map_err(ProfileError::Certificates)? })
     }
 
     /// Returns the profile of `certSecretRef`: an authority, a client certificate with its key, or both.

@@ -47,12 +47,13 @@ impl OciReconciler {
         wanted: &Wanted,
     ) -> Result<Registry, Failure> {
         let spec = &attempt.object.spec;
+        // Secrets that are not there are told before an address that is none, as in Flux.
+        let ring = self.pull_secrets(attempt).await?;
+        let http = self.transport(attempt).await?;
         let repository = Repository::from_url(&spec.url).map_err(|error| {
             Failure::fetch("URLInvalid", format!("URL validation failed for '{}': {error}", spec.url))
                 .stalled()
         })?;
-        let ring = self.pull_secrets(attempt).await?;
-        let http = self.transport(attempt).await?;
         let credentials = self.credentials(attempt, &repository, &ring, &http).await;
         let credentials = credentials.map_err(|error| login_failure(&error, wanted, &spec.url))?;
         let timeout = attempt.object.timeout();

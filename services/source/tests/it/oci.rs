@@ -60,10 +60,17 @@ async fn what_cannot_be_fetched_says_why() {
     world.oci("norepo", &registry.url("nothing"), json!({})).await;
     world.oci("tag", &registry.url("app"), json!({"ref": {"tag": "v9"}})).await;
     world.oci("url", &format!("{}:v1", registry.url("app")), json!({})).await;
+    let no_secret = json!({"secretRef": {"name": "missing"}});
+    world.oci("secret", &format!("{}:v1", registry.url("app")), no_secret).await;
+    let missing = json!({"name": "missing"});
+    let way = json!({"certSecretRef": missing, "proxySecretRef": missing});
+    world.oci("way", &format!("{}:v1", registry.url("app")), way).await;
     for (name, reason, part) in [
         ("norepo", "OCIArtifactPullFailed", "failed to determine artifact digest: GET "),
         ("tag", "OCIArtifactPullFailed", "MANIFEST_UNKNOWN"),
         ("url", "URLInvalid", "repository can only contain the characters"),
+        ("secret", "AuthenticationFailed", "failed to get credential: "),
+        ("way", "AuthenticationFailed", "failed to get proxy address: "),
     ] {
         let (found, message) = world.failure(OCI, name).await;
         assert_eq!(found, reason, "{name}: {message}");
