@@ -46,7 +46,7 @@ fn proxied(mut config: Config) -> kube::Result<ClientBuilder<Transport>> {
     if !retries {
         return Ok(once);
     }
-    // What sends again needs a service that can be cloned.
+    // Sending again needs a service that can be cloned.
     let shared = once.with_layer(&BufferLayer::<http::Request<Body>>::new(WAITING));
     Ok(shared.with_layer(&RetryLayer::new(WhenAsked::default())).with_layer(&BoxService::layer()))
 }
