@@ -74,7 +74,8 @@ pub(crate) fn is_valid(version: &str) -> bool {
     Version::parse(version).is_ok()
 }
 
-/// The release that is meant: the one that is named exactly, otherwise the highest of a range; of equal ones the newest, and of those the last.
+/// The release that is meant: the one that is named exactly, otherwise the highest of a range; of equal ones the
+/// newest, and of those the last.
 ///
 /// # Errors
 /// When nothing matches or `wanted` is no range.

@@ -1,4 +1,5 @@
-//! Times in messages, as Notation writes them (RFC 1123). None is a time of today: a message is the same until something changes.
+//! Times in messages, as Notation writes them (RFC 1123). None is a time of today: a message is the same until
+//! something changes.
 
 use jiff::Timestamp;
 use x509_parser::time::ASN1Time;

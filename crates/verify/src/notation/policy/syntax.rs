@@ -14,7 +14,8 @@ const PLACES: [(&str, &str); 8] = [
     ("invalid escape", "in string escape code"),
 ];
 
-/// Returns the reason for which the text is not read. Faults of syntax count before values of other types. The rest is in the words of the parser.
+/// Returns the reason for which the text is not read. Faults of syntax count before values of other types. The rest is
+/// in the words of the parser.
 pub(super) fn fault(json: &[u8], error: &Error) -> String {
     let syntax = serde_json::from_slice::<Value>(json).err();
     let error = syntax.as_ref().unwrap_or(error);
