@@ -285,6 +285,15 @@ impl Error {
         }
     }
 
+    /// Returns true when the root of the failure is a list or a mapping where a scalar is needed.
+    pub(crate) fn is_about_a_collection(&self) -> bool {
+        match self {
+            Self::Step { cause, .. } => cause.is_about_a_collection(),
+            Self::NodeKind { found, .. } => *found != "ScalarNode",
+            _ => false,
+        }
+    }
+
     /// Returns true when a remote did not answer in time.
     pub(crate) fn is_timeout(&self) -> bool {
         self.remote().is_some_and(RemoteError::is_timeout)

@@ -43,13 +43,19 @@ pub(crate) fn resources(documents: Vec<Node>) -> Result<Vec<Resource>, Error> {
     Ok(resources)
 }
 
-/// A file that holds nothing but one `List` stands for the items of the list. Empty documents count, as in the reference.
+/// A file that holds nothing but one `List` stands for the items of the list. Empty documents count, as in the reference. A list
+/// without items that has the configuration of a function stands for nothing.
 fn unwrap_single_list(mut documents: Vec<Node>) -> Vec<Node> {
     let [document] = documents.as_mut_slice() else { return documents };
-    let is_list = matches!(document.text_at(&["kind"]), Some("List" | "ResourceList"));
+    if !matches!(document.text_at(&["kind"]), Some("List" | "ResourceList")) {
+        return documents;
+    }
+    if document.get("items").is_none() && document.get("functionConfig").is_some() {
+        return Vec::new();
+    }
     match document.get_mut("items").and_then(Node::as_seq_mut) {
-        Some(items) if is_list => std::mem::take(items),
-        _ => documents,
+        Some(items) => std::mem::take(items),
+        None => documents,
     }
 }
 

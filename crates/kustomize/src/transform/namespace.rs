@@ -106,9 +106,13 @@ impl NamespaceTransformer {
             (false, false) => &sets.others,
             (false, true) => &sets.other_bindings,
         };
-        specs
-            .apply(resource, Creation::Scalar, |node| self.set(node))
-            .context(|| "namespace transformation failed".to_owned())
+        specs.apply(resource, Creation::Scalar, |node| self.set(node)).map_err(|error| {
+            let step = match error.is_about_a_collection() {
+                true => "namespace field specs must target scalar nodes",
+                false => "namespace transformation failed",
+            };
+            error.context(step)
+        })
     }
 
     fn set_subjects(&self, resource: &mut Resource) -> Result<(), Error> {

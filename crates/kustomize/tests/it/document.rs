@@ -97,6 +97,22 @@ fn manifests_can_be_checked_without_building() {
     assert!(check("creation_rules: []\n").unwrap_err().to_string().contains("missing Resource metadata"));
 }
 
+/// The reference takes such a file for the input of a function, which has no objects.
+#[test]
+fn a_resource_list_without_items_is_nothing() {
+    let list = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\n";
+    let count = |file: &str| {
+        let files = [("kustomization.yaml", "resources: [l.yaml]\n"), ("l.yaml", file)];
+        built(&files, "").unwrap().resources.len()
+    };
+    assert_eq!(count(&format!("{list}functionConfig: {{a: b}}\n")), 0);
+    assert_eq!(
+        count(&format!("{list}functionConfig: {{a: b}}\nitems: [{{kind: Foo, metadata: {{name: a}}}}]\n")),
+        1
+    );
+    assert_eq!(count(list), 1);
+}
+
 #[test]
 fn origins_name_the_file_that_a_document_stands_for() {
     let configured_in = |files: &[(&str, &str)]| {

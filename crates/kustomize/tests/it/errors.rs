@@ -233,6 +233,10 @@ const FILES: &[(&str, &str)] = &[
     "resources: [map.yaml]\nopenapi: {version: '', path: map.yaml}\n",
     "builtin version and custom schema provided, cannot use both"
 )]
+#[case::a_namespace_for_a_field_that_is_no_text(
+    "resources: [map.yaml]\ntransformers:\n- |\n  apiVersion: builtin\n  kind: NamespaceTransformer\n  metadata: {name: t, namespace: n}\n  fieldSpecs: [{path: data}]\n",
+    "namespace field specs must target scalar nodes: considering field 'data' of object ConfigMap.v1.[noGrp]/a.n: wrong node kind: expected ScalarNode but got MappingNode"
+)]
 #[case::helm_charts("helmCharts: [{name: c}]\n", "must specify --enable-helm")]
 #[case::labels_that_conflict(
     "resources: [map.yaml]\nlabels: [{pairs: {a: b}, fields: [{path: metadata/labels}]}]\n",
