@@ -244,8 +244,13 @@ fn parse() -> Result<Asked, clap::Error> {
     read(&matches)
 }
 
-fn commands() -> clap::Command {
-    switches::with_any_values(examples::kept_whole(Cli::command()))
+/// The tree of commands, as command lines are read.
+pub(crate) fn commands() -> clap::Command {
+    as_read(Cli::command())
+}
+
+fn as_read(command: clap::Command) -> clap::Command {
+    switches::with_any_values(examples::kept_whole(command)).mut_subcommands(as_read)
 }
 
 fn read(matches: &clap::ArgMatches) -> Result<Asked, clap::Error> {

@@ -62,14 +62,13 @@ pub(crate) fn with(command: Command, examples: &str) -> Command {
     command.after_help(unbroken(&format!("{HEADING}{examples}")))
 }
 
-/// Keeps the lines of the examples of a command and of all its subcommands whole, however narrow the terminal is.
+/// Keeps the lines of the examples of a command whole, however narrow the terminal is.
 pub(crate) fn kept_whole(command: Command) -> Command {
     let text = command.get_after_help().map(|text| unbroken(&text.to_string()));
-    let command = match text {
+    match text {
         Some(text) => command.after_help(text),
         None => command,
-    };
-    command.mut_subcommands(kept_whole)
+    }
 }
 
 fn unbroken(text: &str) -> String {
