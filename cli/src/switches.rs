@@ -7,7 +7,7 @@ use clap::{Arg, Command, Error};
 use weir_runtime::args::on_or_off;
 
 /// Flags that may be given several times, before the words of a kind as well as behind them. The parser forgets those before.
-const LISTS: [&str; 8] = [
+const LISTS: [&str; 9] = [
     "--as-group",
     "--as-user-extra",
     "--components",
@@ -15,6 +15,7 @@ const LISTS: [&str; 8] = [
     "--label",
     "--sparse-checkout",
     "--ssh-hostkey-algos",
+    "--toleration-keys",
     "--with",
 ];
 
