@@ -37,23 +37,34 @@ pub(crate) struct Enumeration {
     pub(crate) form: Form,
 }
 
-/// The form of the messages, of which Flux has two.
+/// The form of the messages, of which Flux has four.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
     /// "… is not supported"; with the words for what to specify.
     NotSupported(&'static str),
+    /// The same, with bars between the words that are known.
+    NotSupportedByBars(&'static str),
     /// "unsupported …"
     Unsupported,
+    /// "unsupported …", without the words; an empty value stands for this one.
+    UnsupportedOr(&'static str),
 }
 
 impl Enumeration {
     /// Returns the reason for which a word is refused.
     fn refusal(&self, word: &str) -> String {
         let Self { thing, words, form } = self;
-        let choices = format!("must be one of: {}", words.join(", "));
+        let among = |bar: &str| format!("must be one of: {}", words.join(bar));
+        let choices = among(", ");
         match (form, word.trim().is_empty()) {
-            (Form::NotSupported(what), true) => format!("no {thing} given, please specify {what}"),
+            (Form::NotSupported(what) | Form::NotSupportedByBars(what), true) => {
+                format!("no {thing} given, please specify {what}")
+            }
             (Form::NotSupported(_), false) => format!("{thing} '{word}' is not supported, {choices}"),
+            (Form::NotSupportedByBars(_), false) => {
+                format!("{thing} '{word}' is not supported, {}", among("|"))
+            }
+            (Form::UnsupportedOr(_), _) => format!("unsupported {thing} '{word}'"),
             (Form::Unsupported, true) => format!("no {thing} given, {choices}"),
             (Form::Unsupported, false) => format!("unsupported {thing} '{word}', {choices}"),
         }
@@ -64,6 +75,11 @@ impl TypedValueParser for Enumeration {
     type Value = String;
 
     fn parse_ref(&self, command: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<String, Error> {
+        if let Form::UnsupportedOr(word) = self.form
+            && value.to_string_lossy().trim().is_empty()
+        {
+            return Ok(word.to_owned());
+        }
         let parsed = PossibleValuesParser::new(self.words).parse_ref(command, arg, value);
         parsed.map_err(|mut refused| {
             let reason = self.refusal(&value.to_string_lossy());
@@ -74,5 +90,19 @@ impl TypedValueParser for Enumeration {
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
         Some(Box::new(self.words.iter().copied().map(PossibleValue::new)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_word_may_stand_for_another() {
+        let words = Enumeration { form: Form::UnsupportedOr("info"), ..LOG_LEVEL };
+        let parsed = |word: &str| words.parse_ref(&Command::new("weir"), None, OsStr::new(word)).ok();
+        assert_eq!(parsed("").as_deref(), Some("info"));
+        assert_eq!(parsed("error").as_deref(), Some("error"));
+        assert_eq!(parsed("loud"), None);
     }
 }

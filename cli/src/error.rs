@@ -351,7 +351,7 @@ fn grpc_text(status: &tonic::Status) -> String {
 }
 
 /// The reason for which a file cannot be opened, as the system's own tools tell it.
-fn opening(cause: &std::io::Error) -> String {
+pub(crate) fn opening(cause: &std::io::Error) -> String {
     match cause.kind() {
         ErrorKind::NotFound => "no such file or directory".to_owned(),
         ErrorKind::PermissionDenied => "permission denied".to_owned(),

@@ -16,6 +16,7 @@ pub(crate) fn text(refused: &Error) -> String {
     let rendered = rendered.strip_prefix("error: ").unwrap_or(&rendered);
     let rendered = rendered.split("\n\nUsage:").next().unwrap_or(rendered);
     let rendered = rendered.split("\n\nFor more information").next().unwrap_or(rendered).trim_end();
+    let rendered = &in_words_of_flux(refused, rendered);
     match about_flag(refused) {
         None => match meant(refused) {
             // The parser's own tips are words of nearly the same letters.
@@ -32,6 +33,41 @@ pub(crate) fn text(refused: &Error) -> String {
             line + &tip.map(|tip| format!("\n\n{tip}")).or_else(known).unwrap_or_default()
         }
     }
+}
+
+/// Puts Flux's words in place of the first line, where it has some for words that are not flags.
+fn in_words_of_flux(refused: &Error, rendered: &str) -> String {
+    let behind = rendered.find('\n').and_then(|end| rendered.get(end..)).unwrap_or_default();
+    match about_words(refused) {
+        Some(line) => line + behind,
+        None => rendered.to_owned(),
+    }
+}
+
+/// Returns the words that Flux has for a command that is not there, and for an argument too many or too few.
+fn about_words(refused: &Error) -> Option<String> {
+    let word = match refused.kind() {
+        ErrorKind::InvalidSubcommand => refused.get(ContextKind::InvalidSubcommand)?.to_string(),
+        ErrorKind::UnknownArgument => refused.get(ContextKind::InvalidArg)?.to_string(),
+        ErrorKind::MissingRequiredArgument => {
+            let ContextValue::Strings(missing) = refused.get(ContextKind::InvalidArg)? else { return None };
+            let [only] = missing.as_slice() else { return None };
+            return only.starts_with('<').then(|| "accepts 1 arg(s), received 0".to_owned());
+        }
+        _ => return None,
+    };
+    let words = command(refused)?;
+    let knows_no_words = refused.kind() == ErrorKind::InvalidSubcommand || !takes_arguments(&words);
+    knows_no_words.then(|| format!("unknown command {word:?} for {:?}", words.join(" ")))
+}
+
+/// Returns true when a command takes arguments that are no flags.
+fn takes_arguments(words: &[String]) -> bool {
+    let mut all = Cli::command();
+    all.build();
+    let below = |command: Option<Command>, word: &String| command?.find_subcommand(word).cloned();
+    let command = words.iter().skip(1).fold(Some(all), below);
+    command.is_none_or(|command| command.get_positionals().next().is_some())
 }
 
 /// Says which command's help tells what may stand there.
@@ -207,7 +243,7 @@ mod tests {
     #[case(
         "create source git a --provider gitlab",
         "invalid argument \"gitlab\" for \"--provider\" flag: source Git provider 'gitlab' is not supported, \
-         must be one of: generic, github, aws, azure\n\n  tip: a similar value exists: 'github'"
+         must be one of: generic|github|aws|azure\n\n  tip: a similar value exists: 'github'"
     )]
     #[case(
         "create source oci a --provider=",
@@ -261,7 +297,7 @@ mod tests {
         "invalid argument \"x\" for \"--kube-api-qps\" flag: strconv.ParseFloat: parsing \"x\": invalid syntax"
     )]
     #[case("get ks --timeout", "flag needs an argument: --timeout")]
-    #[case("nope", "unrecognized subcommand 'nope'\n  try: weir --help")]
+    #[case("nope", "unknown command \"nope\" for \"weir\"\n  try: weir --help")]
     #[case(
         "create ks a --prune false --source b",
         "unexpected argument 'false' found\n  the value of a switch stands behind '=', as in --prune=false"
@@ -269,22 +305,42 @@ mod tests {
     #[case("get ks a b", "unexpected argument 'b' found\n  try: weir get kustomizations --help")]
     #[case(
         "get gitrepositories",
-        "unrecognized subcommand 'gitrepositories'\n  did you mean 'get sources git'?"
+        "unknown command \"gitrepositories\" for \"weir get\"\n  did you mean 'get sources git'?"
     )]
-    #[case("get hc", "unrecognized subcommand 'hc'\n  did you mean 'get sources chart'?")]
-    #[case("reconcile git app", "unrecognized subcommand 'git'\n  did you mean 'reconcile source git'?")]
+    #[case("get hc", "unknown command \"hc\" for \"weir get\"\n  did you mean 'get sources chart'?")]
+    #[case(
+        "reconcile git app",
+        "unknown command \"git\" for \"weir reconcile\"\n  did you mean 'reconcile source git'?"
+    )]
     #[case(
         "reconcile source Kustomization app",
-        "unrecognized subcommand 'Kustomization'\n  did you mean 'reconcile kustomization'?"
+        "unknown command \"Kustomization\" for \"weir reconcile source\"\n  did you mean 'reconcile kustomization'?"
     )]
     #[case(
         "create helmrepository app",
-        "unrecognized subcommand 'helmrepository'\n  did you mean 'create source helm'?"
+        "unknown command \"helmrepository\" for \"weir create\"\n  did you mean 'create source helm'?"
     )]
-    #[case("reconcile alert app", "unrecognized subcommand 'alert'\n  try: weir reconcile --help")]
-    #[case("get sources gti", "unrecognized subcommand 'gti'\n  try: weir get sources --help")]
+    #[case(
+        "reconcile alert app",
+        "unknown command \"alert\" for \"weir reconcile\"\n  try: weir reconcile --help"
+    )]
+    #[case(
+        "get sources gti",
+        "unknown command \"gti\" for \"weir get sources\"\n  try: weir get sources --help"
+    )]
+    #[case("install now", "unknown command \"now\" for \"weir install\"\n  try: weir install --help")]
+    #[case("version now", "unknown command \"now\" for \"weir version\"\n  try: weir version --help")]
+    #[case(
+        "plugin install",
+        "accepts 1 arg(s), received 0\n  <NAME[@VERSION]>\n  try: weir plugin install --help"
+    )]
+    #[case(
+        "bootstrap gitlab --visibility hidden",
+        "invalid argument \"hidden\" for \"--visibility\" flag: unsupported visibility 'hidden'"
+    )]
     fn refusals_of_flags_are_those_of_flux(#[case] line: &str, #[case] expected: &str) {
-        let refused = Cli::try_parse_from(["weir"].into_iter().chain(line.split(' '))).err().unwrap();
+        let line = ["weir"].into_iter().chain(line.split(' '));
+        let refused = crate::cli::commands().try_get_matches_from(line).err().unwrap();
         assert_eq!(text(&refused), expected);
     }
 }

@@ -167,20 +167,22 @@ async fn update(plugins: &Plugins, wanted: Option<&str>) -> Result<(), Error> {
             continue;
         };
         let updated = async {
-            let manifest = catalog.manifest(name).await?;
-            if manifest.newest()? == old {
+            let checking = |error| ("checking", error);
+            let manifest = catalog.manifest(name).await.map_err(checking)?;
+            if manifest.newest().map_err(checking)? == old {
                 return Ok(None);
             }
-            let found = manifest.find("")?;
-            install::install(&catalog, &folder, &manifest, found).await?;
-            Ok::<_, Error>(Some(found.0.to_owned()))
+            let found = manifest.find("").map_err(checking)?;
+            let updating = |error| ("updating", error);
+            install::install(&catalog, &folder, &manifest, found).await.map_err(updating)?;
+            Ok::<_, (&str, Error)>(Some(found.0.to_owned()))
         };
         match updated.await {
             Ok(None) => progress::success(&format!("{name} already up to date (v{old})")),
             Ok(Some(new)) => progress::success(&format!("updated {name} v{old} → v{new}")),
-            Err(error) => {
+            Err((doing, error)) => {
                 failures += 1;
-                progress::failure(&format!("error updating {name}: {error}"));
+                progress::failure(&format!("error {doing} {name}: {error}"));
             }
         }
     }

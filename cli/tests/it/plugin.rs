@@ -255,7 +255,7 @@ async fn an_update_that_fails_is_a_failure_of_the_command() {
     shelf.put("first.yaml", "apiVersion: cli.fluxcd.io/v2\n");
     let transcript = weir.transcript(&["plugin update"]).await;
     let end = "2> ✔ second already up to date (v1.0.0)\n2> ✗ 1 of the plugins could not be updated\n[exit status: 1]\n\n";
-    assert!(transcript.contains("✗ error updating first: ") && transcript.ends_with(end), "{transcript}");
+    assert!(transcript.contains("✗ error checking first: ") && transcript.ends_with(end), "{transcript}");
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::world::{SHA, World, artifact, condition, ready, with};
 
-const COMMANDS: [&str; 21] = [
+const COMMANDS: [&str; 22] = [
     "trace configmap podinfo",
     "trace cm/podinfo service/podinfo",
     "trace ConfigMaps podinfo other",
@@ -22,6 +22,7 @@ const COMMANDS: [&str; 21] = [
     "trace cm nowhere-applied",
     "trace cm nowhere",
     "trace cm other nowhere elsewhere",
+    "trace -n trace-nowhere cm/a deploy/b",
     "trace nothing x",
     "trace",
     "trace cm",

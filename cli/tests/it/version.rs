@@ -7,7 +7,14 @@ use crate::world::World;
 
 #[tokio::test]
 async fn the_version_of_the_command_needs_no_cluster() {
-    let commands = ["--version", "version --client", "version --client -o json", "version", "version -o xml"];
+    let commands = [
+        "--version",
+        "version --client",
+        "version --client -o json",
+        "version",
+        "version -o xml",
+        "version --client -n Not_A_Label",
+    ];
     let transcript = Weir::default().transcript(&commands).await;
     insta::assert_snapshot!(transcript.replace(env!("CARGO_PKG_VERSION"), "[version]"));
 }

@@ -22,6 +22,7 @@ use super::secret::check_key_file;
 use super::signing::Transport;
 use crate::command::create::Entries;
 use crate::csv::Record;
+use crate::enumeration::{Enumeration, Form};
 use crate::error::Error;
 use crate::given::Given;
 use crate::global::Global;
@@ -34,6 +35,11 @@ const PERMISSIONS: [&str; 5] = ["pull", "triage", "push", "maintain", "admin"];
 const USER: &str = "git";
 /// The visibility that such a repository gets by default.
 const PRIVATE: &str = "private";
+const VISIBILITY: Enumeration = Enumeration {
+    thing: "visibility",
+    words: &["public", "internal", PRIVATE],
+    form: Form::UnsupportedOr(PRIVATE),
+};
 
 /// The repository at a vendor.
 #[derive(Args, Debug)]
@@ -82,7 +88,7 @@ pub(crate) struct GitLab {
     #[command(flatten)]
     flags: Flags,
     /// Visibility of a repository that has to be made.
-    #[arg(long, value_parser = ["public", "internal", "private"], default_value = PRIVATE)]
+    #[arg(long, value_parser = VISIBILITY, default_value = PRIVATE)]
     visibility: String,
     /// Give the services a deploy token, instead of a key for SSH.
     #[arg(long)]

@@ -8,12 +8,14 @@ use weir_runtime::args::Switch;
 use weir_verify::git::{Choice, SigningKey, SigningKeyError};
 
 use super::flags::secret;
-use crate::error::Error;
+use crate::error::{Error, opening};
 use crate::given::{Given, drop_empty_secret};
 use crate::input;
 
 /// Largest key ring read, in bytes. Rings of whole teams have some MiB.
 const MAX_RING: u64 = 16 << 20;
+/// Digits of an OpenPGP key's id.
+const ID_DIGITS: usize = 16;
 
 /// Flags about signatures of commits.
 #[derive(Args, Debug)]
@@ -22,7 +24,7 @@ pub(super) struct Signing {
     #[arg(long, value_name = "FILE")]
     gpg_key_ring: Option<String>,
     /// Passphrase of the OpenPGP key.
-    #[arg(long, value_name = "TEXT", value_parser = secret, allow_hyphen_values = true)]
+    #[arg(long, value_name = "TEXT", value_parser = secret)]
     gpg_passphrase: Option<SecretString>,
     /// Id of the OpenPGP key, of 16 digits; without it, the first private key signs.
     #[arg(long, value_name = "ID")]
@@ -31,10 +33,10 @@ pub(super) struct Signing {
     #[arg(long, value_name = "FILE")]
     ssh_signing_key_file: Option<String>,
     /// Passphrase of the SSH key.
-    #[arg(long, value_name = "TEXT", value_parser = secret, allow_hyphen_values = true)]
+    #[arg(long, value_name = "TEXT", value_parser = secret)]
     ssh_signing_password: Option<SecretString>,
     /// The same as --ssh-signing-password.
-    #[arg(long, value_name = "TEXT", value_parser = secret, allow_hyphen_values = true, hide = true)]
+    #[arg(long, value_name = "TEXT", value_parser = secret, hide = true)]
     ssh_signing_passphrase: Option<SecretString>,
     /// Sign the commits with the key of --private-key-file.
     #[arg(long, switched_off())]
@@ -117,10 +119,18 @@ impl Signing {
     }
 
     fn openpgp(&self, path: &str) -> Result<SigningKey, Error> {
-        let ring = input::bytes(path.as_ref(), MAX_RING)
-            .map_err(|cause| invalid(format!("unable to open GPG key ring: {path}: {cause}")))?;
+        let ring = input::bytes(path.as_ref(), MAX_RING).map_err(|cause| {
+            invalid(format!("unable to open GPG key ring: open {path}: {}", opening(&cause)))
+        })?;
         let choice = match self.gpg_key_id.as_deref() {
-            Some(id) if !id.is_empty() => Choice::Id(id),
+            Some(id) if !id.is_empty() => {
+                let digits = id.strip_prefix("0x").unwrap_or(id).len();
+                if digits != ID_DIGITS {
+                    let reason = format!("invalid GPG key id length; expected {ID_DIGITS}, got {digits}");
+                    return Err(invalid(reason));
+                }
+                Choice::Id(id)
+            }
             _ => Choice::First,
         };
         let passphrase = self.gpg_passphrase.as_ref().map(|text| text.expose_secret().as_bytes());

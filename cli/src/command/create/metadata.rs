@@ -24,7 +24,7 @@ pub(super) fn name<'a>(flags: &Flags<'a>) -> Result<&'a str, Error> {
     }
     Err(Error::Flags(format!(
         "name '{name}' is invalid, it should adhere to standard defined in RFC 1123, the name can only contain \
-         alphanumeric characters or '-': {} to {} of a to z, 0 to 9 and '-', which is not at an end",
+         alphanumeric characters or '-'\n  {} to {} of a to z, 0 to 9 and '-', which is not at an end",
         NAME.start(),
         NAME.end()
     )))

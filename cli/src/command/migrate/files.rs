@@ -1,6 +1,6 @@
 //! `weir migrate -f`: writes newer API versions into manifests (CLI-MIG02). Lines are edited, so that comments and layout stay.
 
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::path::{Component, Path, PathBuf};
 
 use cap_std::ambient_authority;
@@ -10,7 +10,7 @@ use weir_runtime::args::Switch;
 
 use super::line::{Edit, Versions, edits, rewritten};
 use crate::csv::Record;
-use crate::error::Error;
+use crate::error::{Error, opening};
 use crate::input;
 use crate::output::progress;
 
@@ -84,7 +84,7 @@ impl Flags {
     }
 
     fn files(&self, root: &Dir, path: &Path) -> Result<Vec<PathBuf>, Error> {
-        let metadata = root.metadata(path).map_err(|cause| failed("failed to stat path", path, &cause))?;
+        let metadata = root.metadata(path).map_err(|cause| unseen(path, &cause))?;
         if metadata.is_dir() {
             let mut found = Vec::new();
             self.walk(root, path, 0, &mut found)?;
@@ -99,7 +99,7 @@ impl Flags {
         match root.symlink_metadata(path) {
             Ok(metadata) if metadata.is_file() => Ok(vec![path.to_owned()]),
             Ok(_) => Err(Error::Flags(format!("file {shown} is irregular"))),
-            Err(cause) => Err(failed("failed to stat path", path, &cause)),
+            Err(cause) => Err(unseen(path, &cause)),
         }
     }
 
@@ -176,6 +176,18 @@ fn write(root: &Dir, path: &Path, text: &str) -> std::io::Result<()> {
 fn plain(path: &Path) -> PathBuf {
     let parts: PathBuf = path.components().filter(|part| *part != Component::CurDir).collect();
     if parts.as_os_str().is_empty() { PathBuf::from(".") } else { parts }
+}
+
+/// Says that a path is not there, as Go does for a path below a folder, or leads out of the folder.
+fn unseen(path: &Path, cause: &std::io::Error) -> Error {
+    const DOING: &str = "failed to stat path";
+    match cause.kind() {
+        ErrorKind::NotFound => {
+            let shown = path.display();
+            Error::Flags(format!("{DOING} {shown}: openat {shown}: {}", opening(cause)))
+        }
+        _ => failed(DOING, path, cause),
+    }
 }
 
 fn failed(doing: &str, path: &Path, cause: &std::io::Error) -> Error {

@@ -31,7 +31,7 @@ const BUCKET_PROVIDER: Enumeration = Enumeration {
 const GIT_PROVIDER: Enumeration = Enumeration {
     thing: "source Git provider",
     words: &["generic", "github", "aws", "azure"],
-    form: Form::NotSupported("the Git provider name"),
+    form: Form::NotSupportedByBars("the Git provider name"),
 };
 
 const VERIFY_PROVIDER: Enumeration = Enumeration {
