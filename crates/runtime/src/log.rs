@@ -45,7 +45,7 @@ pub fn init(level: Level, encoding: Encoding) {
         Level::Info => "info",
         Level::Error => "error",
     };
-    let quiet = "hyper=warn,hyper_util=warn,h2=warn,rustls=warn,tower=warn,reqwest=warn,russh=warn,kube=warn,tonic=warn";
+    let quiet = "hyper=warn,hyper_util=warn,h2=warn,rustls=warn,tower=warn,reqwest=warn,russh=warn,kube=warn,tonic=warn,pgp=error";
     let filter = EnvFilter::new(format!("{own},{quiet},aws_config=warn,aws_smithy_runtime=warn"));
     let layer = tracing_subscriber::fmt::layer()
         .with_writer(std::io::stderr)

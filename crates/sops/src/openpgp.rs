@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use pgp::composed::{Deserializable, Message, SignedSecretKey};
+use pgp::composed::{DecryptionOptions, Deserializable, Message, SignedSecretKey, TheRing};
 use pgp::types::Password;
 use zeroize::Zeroizing;
 
@@ -82,8 +82,14 @@ impl SecretKeys {
         let (message, _) =
             message.map_err(|_| OpenPgpError::Message("it is no armored message".to_owned()))?;
         let none = Password::empty();
-        let passwords = vec![&none; self.0.len().min(1)];
-        let mut opened = message.decrypt_with_keys(passwords, self.0.iter().collect()).map_err(failed)?;
+        let ring = TheRing {
+            secret_keys: self.0.iter().collect(),
+            key_passwords: vec![&none; self.0.len().min(1)],
+            // gpg writes its own form of packet since 2.3 for keys that were made since 2.3.
+            decrypt_options: DecryptionOptions::new().enable_gnupg_aead(),
+            ..TheRing::default()
+        };
+        let (mut opened, _) = message.decrypt_the_ring(ring, true).map_err(failed)?;
         if opened.is_compressed() {
             opened = opened.decompress().map_err(failed)?;
         }

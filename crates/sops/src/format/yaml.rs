@@ -284,6 +284,10 @@ impl Writer {
     }
 
     fn string(&mut self, text: &str, indent: usize, is_key: bool) -> Result<(), FormatError> {
+        // go-yaml never writes the key of a merge without its tag.
+        if text == "<<" {
+            self.out.push_str("!!merge ");
+        }
         weir_yaml::write_unfolded(&mut self.out, text, indent, INDENT, is_key);
         Ok(())
     }

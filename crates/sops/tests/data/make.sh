@@ -21,6 +21,8 @@ done
 case_ age binary doc.txt --age "$age"
 case_ bytes binary doc.bin --age "$age"
 case_ pgp yaml doc.yaml --pgp "$pgp"
+# Two more cases are `pgp` with the same data key in another message: `pgp_chunks` by golang.org/x/crypto/openpgp, as SOPS before 3.8
+# writes it in chunks of a few bytes, and `pgp_aead` in the packet (20, OCB) that gpg writes since 2.3 for keys made since 2.3.
 case_ curve yaml doc.yaml --pgp "$curve"
 case_ several yaml doc.yaml --age "$age" --pgp "$pgp"
 case_ encrypted_regex yaml doc.yaml --age "$age" --encrypted-regex '^(data|stringData)$'

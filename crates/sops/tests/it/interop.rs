@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use rstest::rstest;
-use weir_sops::{DataKey, Document, Format, Keyring, MasterKey, Metadata, ScopeRule};
+use weir_sops::{DataKey, Document, Format, Keyring, MasterKey, Member, Metadata, Node, ScopeRule, Value};
 
 use crate::keys::{all, data, key};
 
@@ -23,7 +23,7 @@ fn cases() -> Vec<(PathBuf, Format)> {
 #[test]
 fn files_of_the_program_are_decrypted_as_by_it() {
     let (ring, cases) = (all(), cases());
-    assert_eq!(cases.len(), 27);
+    assert_eq!(cases.len(), 29);
     for (path, format) in cases {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         let bytes = std::fs::read(&path).unwrap();
@@ -94,6 +94,18 @@ fn the_program_decrypts_what_was_encrypted_here(
         ["decrypt", "--input-type", format.name(), "--output-type", format.name(), file.to_str().unwrap()];
     let expected = std::fs::read(format!("{}.plain", path.display())).unwrap();
     assert_eq!(String::from_utf8_lossy(&run(&program, &arguments)), String::from_utf8_lossy(&expected));
+}
+
+/// As the program writes the key of a merge, whose mapping it has written out.
+#[test]
+fn a_merge_key_has_its_tag() {
+    let bytes = std::fs::read(data().join("cases/age.yaml")).unwrap();
+    let document = Document::read(&bytes, Format::Yaml).unwrap();
+    let mut plain = document.clone().decrypt(&document.data_key(&all()).unwrap()).unwrap();
+    let mapping = Node::Map(vec![Member::Entry("a".to_owned(), Node::Value(Value::text("<<")))]);
+    plain.trees = vec![Node::Map(vec![Member::Entry("<<".to_owned(), mapping)])];
+    let written = plain.write(Format::Yaml).unwrap();
+    assert_eq!(String::from_utf8_lossy(&written), "!!merge <<:\n    a: !!merge <<\n");
 }
 
 /// Without the program too: what is encrypted here is decrypted here, and differs each time.
