@@ -93,11 +93,7 @@ pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
     let _ = policy_queue.set(queue.clone());
     wake_policies(&all_repositories, by_repository, queue);
     let feed = Feed::new(&policies);
-    if args.gc_interval > 0 {
-        let interval = Duration::from_secs(u64::from(args.gc_interval) * 60);
-        let (leader, store) = (service.leader(), store.clone());
-        service.spawn(collect_garbage(leader, store, all_repositories.clone(), interval));
-    }
+    spawn_collector(&service, &args, store.clone(), all_repositories.clone());
     let (authorizer, shutdown) = (service.authorizer(), service.shutdown());
     let rpc = Rpc { repositories: all_repositories, policies, store, feed, authorizer, shutdown };
     service.grpc(|server| server.add(ReflectorServer::new(rpc)));
@@ -111,6 +107,14 @@ async fn open_store(args: &Args) -> Result<TagStore, ServiceError> {
     let opened = tokio::task::spawn_blocking(move || TagStore::open(&path, threshold)).await;
     let opened = opened.map_err(|error| ServiceError::Other(error.to_string()))?;
     opened.map_err(|error| ServiceError::Other(error.to_string()))
+}
+
+/// Starts the removal of tags that no repository has any more, unless it is switched off.
+fn spawn_collector(service: &Service, args: &Args, store: TagStore, repositories: Cache<ImageRepository>) {
+    if args.gc_interval > 0 {
+        let interval = Duration::from_secs(u64::from(args.gc_interval) * 60);
+        service.spawn(collect_garbage(service.leader(), store, repositories, interval));
+    }
 }
 
 /// A scan with another result concerns the policies that select from it (IP-3), and so does a repository that is new or gone.
