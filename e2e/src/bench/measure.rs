@@ -37,9 +37,8 @@ pub(super) struct Phase {
     pub(super) kustomize_rss_bytes: u64,
     /// CPU time of the API server in seconds.
     pub(super) server_cpu_seconds: f64,
-    /// The cost of the requests that nobody could leave out, alone, if that was measured ([`super::bare::Bare`]): the mean of before all
-    /// phases and after them.
-    pub(super) bare: Option<BareCost>,
+    /// The cost of the requests that nobody could leave out, alone, if that was measured ([`super::bare::Bare`]).
+    pub(super) bare: Option<BesideBare>,
 }
 
 impl Phase {
@@ -55,6 +54,21 @@ impl Phase {
     #[expect(clippy::cast_precision_loss, reason = "numbers for people")]
     pub(super) fn kustomize_mebibytes(&self) -> f64 {
         self.kustomize_rss_bytes as f64 / f64::from(1 << 20)
+    }
+}
+
+/// What the bare applier needed for a phase, before all phases of the services and after them. The two differ by what the machine and
+/// the API server do otherwise, so that a multiple of them is as exact as they are near each other.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct BesideBare {
+    pub(super) before: BareCost,
+    pub(super) after: BareCost,
+}
+
+impl BesideBare {
+    /// The mean of both in seconds.
+    pub(super) fn seconds(self) -> f64 {
+        f64::midpoint(self.before.seconds, self.after.seconds)
     }
 }
 
@@ -132,14 +146,11 @@ impl<'a> Meter<'a> {
     pub(super) fn into_phases_beside(mut self, before: &BareCosts, after: &BareCosts) -> Vec<Phase> {
         for phase in &mut self.phases {
             let name = phase.name.as_str();
-            let (Some(before), Some(after)) = (before.get(name), after.get(name)) else { continue };
-            let bare = BareCost {
-                seconds: f64::midpoint(before.seconds, after.seconds),
-                server_cpu_seconds: f64::midpoint(before.server_cpu_seconds, after.server_cpu_seconds),
-            };
+            let (Some(&before), Some(&after)) = (before.get(name), after.get(name)) else { continue };
+            let bare = BesideBare { before, after };
             println!(
                 "  {name:<34} {:>7.2} x bare ({:.1} s before, {:.1} s after; API server {:.1} and {:.1} CPU-s)",
-                phase.seconds / bare.seconds,
+                phase.seconds / bare.seconds(),
                 before.seconds,
                 after.seconds,
                 before.server_cpu_seconds,

@@ -5,7 +5,7 @@ use std::process::Command;
 use anyhow::{Context, Result};
 use weir_testkit::repo_path;
 
-use super::bare::BareCost;
+use super::measure::BesideBare;
 use super::{Options, Phase, Programs, Series};
 
 /// One section of docs/benchmarks-log.md: machine, date, commit, and a table for each title.
@@ -51,17 +51,22 @@ fn table(text: &mut String, weir: &Series, other: Option<&Series>) -> Result<()>
 
 #[expect(clippy::cast_precision_loss, reason = "numbers for people")]
 fn row(text: &mut String, phase: &Phase, maker: &str, ratios: &str) -> Result<()> {
-    let bare = |text: &dyn Fn(BareCost) -> String| phase.bare.map_or_else(|| "–".to_owned(), text);
+    let bare = |text: &dyn Fn(BesideBare) -> String| phase.bare.map_or_else(|| "–".to_owned(), text);
     writeln!(
         text,
         "| {} | {maker} | {:.1} | {} | {:.2} | {:.1} | {:.1} | {} | {:.0} | {:.0} | {ratios} |",
         phase.name,
         phase.seconds,
-        bare(&|bare| format!("{:.2}", phase.seconds / bare.seconds)),
+        bare(&|bare| format!(
+            "{:.2} ({:.2}, {:.2})",
+            phase.seconds / bare.seconds(),
+            phase.seconds / bare.before.seconds,
+            phase.seconds / bare.after.seconds
+        )),
         phase.requests_a_unit(),
         phase.cpu_seconds,
         phase.server_cpu_seconds,
-        bare(&|bare| format!("{:.1}", bare.server_cpu_seconds)),
+        bare(&|bare| format!("{:.1}, {:.1}", bare.before.server_cpu_seconds, bare.after.server_cpu_seconds)),
         phase.kustomize_mebibytes(),
         phase.source_rss_bytes as f64 / f64::from(1 << 20),
     )?;
