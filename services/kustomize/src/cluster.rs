@@ -1,7 +1,7 @@
 //! Clusters to apply to, and the identity with which an object's owner may act in them (KS-IMP-1 to KS-IMP-10).
 
 mod entrance;
-mod kubeconfig;
+pub mod kubeconfig;
 mod pinned;
 mod reach;
 mod rights;

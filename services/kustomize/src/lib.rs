@@ -27,6 +27,7 @@ mod service;
 mod source;
 pub mod variables;
 
+pub use cluster::kubeconfig;
 pub use files::{ArtifactFiles, Metered};
 pub use kustomization::{deletes, in_order, prune_refusal};
 pub use service::{program, run};

@@ -9,18 +9,18 @@ const NO_FILES: &str = "no files of the controller are read for kubeconfigs";
 
 /// The parts of kubeconfigs that the operator allows.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Trust {
+pub struct Trust {
     /// Programs may be run (`--insecure-kubeconfig-exec`).
-    pub(crate) exec: bool,
+    pub exec: bool,
     /// Certificates may be left unchecked (`--insecure-kubeconfig-tls`).
-    pub(crate) tls: bool,
+    pub tls: bool,
 }
 
 /// Reads a kubeconfig and takes out what is not allowed.
 ///
 /// # Errors
 /// It is no kubeconfig, or its current cluster or user needs a file.
-pub(super) fn read(bytes: &[u8], trust: Trust) -> Result<Kubeconfig, String> {
+pub fn read(bytes: &[u8], trust: Trust) -> Result<Kubeconfig, String> {
     let text = std::str::from_utf8(bytes).map_err(|_| "the kubeconfig is no UTF-8 text".to_owned())?;
     // The parser's words may repeat a part of the text, which holds credentials.
     let config = client::kubeconfig::parse(text).map_err(|_| "the kubeconfig cannot be parsed".to_owned())?;

@@ -1,6 +1,8 @@
 //! The service against a real control plane; only the artifacts are hand-made.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+extern crate weir_replay as libfuzzer_sys;
+
 mod budget;
 mod configs;
 mod decryption;
@@ -9,6 +11,7 @@ mod dependencies;
 mod drift;
 mod durability;
 mod faults;
+mod fuzz;
 mod grpc;
 mod hardships;
 mod health;
