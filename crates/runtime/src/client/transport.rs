@@ -100,6 +100,7 @@ mod tests {
         let connection = tcp().oneshot(address).await.unwrap();
         assert!(connection.into_inner().nodelay().unwrap());
     }
+
     async fn read_head(stream: &mut TcpStream) {
         let mut head = Vec::new();
         while !head.ends_with(b"\r\n\r\n") {
