@@ -237,7 +237,7 @@ fn parse() -> Result<Asked, clap::Error> {
         let matches = switches::read(words, |words| commands().try_get_matches_from(words))?;
         return read(&matches);
     }
-    if let Some(error) = plugins.run(Cli::command()) {
+    if let Some(error) = plugins.run(commands()) {
         return Ok(Asked::Plugin(error));
     }
     let matches = switches::read(words, |words| plugins.listed(commands()).try_get_matches_from(words))?;

@@ -46,7 +46,7 @@ enum Object {
     Artifact(artifact::Build),
 }
 
-/// Shows a remark of the build engine, as kustomize does: on stderr, before the build has come to its end.
+/// Shows a warning of the build engine, as kustomize does: on stderr, before the build has come to its end.
 fn show_warning(warning: &weir_kustomize::Warning) {
     progress::detail(&warning.to_string());
 }

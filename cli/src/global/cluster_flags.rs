@@ -155,11 +155,11 @@ impl ClusterFlags {
             return Err(Error::KubeConfig(reason.to_owned()));
         }
         let mut config = self.chosen_config(kubeconfig)?;
-        if !is_of_somebody(&config.auth_info) {
+        if !impersonates_user(&config.auth_info) {
             let reason = "as-groups, as-uid and as-user-extra need a user to impersonate: --as";
             return Err(Error::KubeConfig(reason.to_owned()));
         }
-        keep_from_plain_http(&mut config);
+        client::kubeconfig::drop_credentials_over_plain_http(&mut config);
         Ok(config)
     }
 
@@ -356,8 +356,8 @@ impl ClusterFlags {
     }
 }
 
-/// Returns true when groups and other fields to impersonate belong to a user.
-fn is_of_somebody(auth: &AuthInfo) -> bool {
+/// Returns true when a user is named where groups, a UID or extra fields are to be impersonated.
+fn impersonates_user(auth: &AuthInfo) -> bool {
     let has_groups = auth.impersonate_groups.as_ref().is_some_and(|groups| !groups.is_empty());
     let has_extra = auth.impersonate_user_extra.as_ref().is_some_and(|extra| !extra.is_empty());
     auth.impersonate.is_some() || !(has_groups || has_extra || auth.impersonate_uid.is_some())
@@ -409,19 +409,6 @@ fn settle_token(config: &mut Config) {
         auth.token = Some(SecretString::from(token));
         auth.token_file = None;
     }
-}
-
-/// Takes all credentials away where the API server is asked over plain HTTP, as kubectl does: whoever is on the way would have them.
-fn keep_from_plain_http(config: &mut Config) {
-    if config.cluster_url.scheme_str() == Some("https") {
-        return;
-    }
-    let given = std::mem::take(&mut config.auth_info);
-    let auth = &mut config.auth_info;
-    auth.impersonate = given.impersonate;
-    auth.impersonate_groups = given.impersonate_groups;
-    auth.impersonate_uid = given.impersonate_uid;
-    auth.impersonate_user_extra = given.impersonate_user_extra;
 }
 
 /// The bearer token of a user of the cluster, to be shown to Weir's services as well.

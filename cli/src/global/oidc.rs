@@ -3,10 +3,11 @@
 
 use std::collections::HashMap;
 use std::io::{self, Write};
+use std::os::unix::fs::{MetadataExt, fchown};
 use std::path::{Path, PathBuf};
 
 use base64::Engine;
-use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
 use kube::config::Kubeconfig;
 use reqwest::{Client, RequestBuilder, Url};
@@ -14,6 +15,7 @@ use secrecy::SecretString;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use url::form_urlencoded::byte_serialize;
+use weir_auth::rest;
 use weir_http::{Clients, Profile};
 use weir_runtime::client::kubeconfig;
 
@@ -28,9 +30,6 @@ const AUTHORITY: &str = "idp-certificate-authority";
 const AUTHORITY_DATA: &str = "idp-certificate-authority-data";
 const ID_TOKEN: &str = "id-token";
 const REFRESH_TOKEN: &str = "refresh-token";
-
-/// Largest answer of an issuer, in bytes: tokens and metadata have some KiB.
-const MAX_ANSWER: usize = 1024 * 1024;
 
 /// Seconds before its end from which on a token counts as ended, as in client-go: clocks differ.
 const LEEWAY: f64 = 10.0;
@@ -58,7 +57,7 @@ struct Claims {
     exp: f64,
 }
 
-/// Returns true when the token is to be renewed, and can be. Why it cannot, the client says.
+/// Returns true when the token has ended and there is a refresh token. Where there is none, the client says so.
 pub(super) fn is_due(settings: &Settings, now: Timestamp) -> bool {
     let has_ended = settings
         .get(ID_TOKEN)
@@ -67,8 +66,7 @@ pub(super) fn is_due(settings: &Settings, now: Timestamp) -> bool {
 }
 
 fn end(token: &str) -> Option<f64> {
-    let claims = URL_SAFE_NO_PAD.decode(token.split('.').nth(1)?).ok()?;
-    Some(serde_json::from_slice::<Claims>(&claims).ok()?.exp)
+    Some(weir_auth::unverified_claims::<Claims>(token)?.exp)
 }
 
 fn filled<'s>(settings: &'s Settings, key: &str) -> Option<&'s str> {
@@ -126,26 +124,20 @@ fn client(settings: &Settings) -> Result<Client, String> {
     Clients::new("weir").get(&profile).map_err(|error| error.to_string())
 }
 
-/// Returns the answer to a request. Where an error repeats it, secrets are left out.
+/// Returns the answer to a request, or the reason why there is none.
 async fn answer<T: DeserializeOwned>(request: RequestBuilder, secrets: &[SecretString]) -> Result<T, String> {
-    let (client, request) = request.build_split();
-    let request = request.map_err(|error| error.to_string())?;
-    let (url, answer) = (request.url().clone(), client.execute(request).await);
-    let answer = answer.map_err(|error| weir_http::reason(&error, &url))?;
-    let status = answer.status();
-    let body = weir_http::read_capped(answer, MAX_ANSWER).await.map_err(|error| error.to_string())?;
-    if !status.is_success() {
-        let body = weir_http::redact(&String::from_utf8_lossy(&body), secrets, weir_http::REDACTED);
-        return Err(format!("{url}: {status}: {}", body.trim()));
-    }
-    // The parser's message may quote a token.
-    serde_json::from_slice(&body).map_err(|_| format!("{url}: the answer cannot be read"))
+    rest::json_hiding("issuer", request, secrets).await.map_err(|error| error.to_string())
 }
 
 /// Writes the tokens of a user into the file that the user comes from, the first of `paths` that has one of that name.
 pub(super) fn keep(paths: &[PathBuf], user: &str, settings: &Settings) -> Result<(), String> {
     for path in paths {
-        let Ok(text) = input::text(path) else { continue };
+        let text = match kubeconfig::text(path) {
+            Err(kubeconfig::Error::Unreadable { cause, .. }) if cause.kind() == io::ErrorKind::NotFound => {
+                continue;
+            }
+            text => text.map_err(|error| error.to_string())?,
+        };
         let mut file = kubeconfig::parse(&text).map_err(|error| error.to_string())?;
         if put(&mut file, user, settings) {
             let value = serde_json::to_value(&file).map_err(|error| error.to_string())?;
@@ -168,13 +160,16 @@ fn put(file: &mut Kubeconfig, user: &str, settings: &Settings) -> bool {
     true
 }
 
-/// Replaces a file at once, with the bits of its mode; a link stays one.
+/// Replaces a file at once. Its owner and the bits of its mode stay, and a link stays one.
 fn replace(path: &Path, text: &str) -> io::Result<()> {
     let path = path.canonicalize()?;
     let folder = path.parent().unwrap_or(Path::new("/"));
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
     file.write_all(text.as_bytes())?;
-    file.as_file().set_permissions(path.metadata()?.permissions())?;
+    let old = path.metadata()?;
+    fchown(file.as_file(), Some(old.uid()), Some(old.gid()))?;
+    file.as_file().set_permissions(old.permissions())?;
+    file.as_file().sync_all()?;
     file.persist(&path)?;
     Ok(())
 }
@@ -182,6 +177,8 @@ fn replace(path: &Path, text: &str) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt;
+
+    use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
     use super::*;
 

@@ -53,6 +53,7 @@ async fn programs_of_the_folder_are_commands() {
         "operator --help -n apps --export=x -- y",
         "operator fail",
         "-n apps operator tree",
+        "--token -x operator",
         "both",
         "linked x",
         "get --bad",

@@ -19,7 +19,7 @@ use secrecy::ExposeSecret;
 
 pub(crate) use self::codecommit::Repository;
 pub(crate) use self::ecr::Registry;
-pub use self::ecr::is_ecr;
+pub use self::ecr::{is_ecr, is_private_ecr};
 pub(crate) use self::eks::Eks;
 pub(crate) use self::role::assume;
 use self::transport::Transport;

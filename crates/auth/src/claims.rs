@@ -1,4 +1,4 @@
-//! What a JSON Web Token says of itself.
+//! Claims of a JSON Web Token, read without verifying it.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;

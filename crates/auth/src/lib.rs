@@ -30,7 +30,7 @@ mod provider;
 mod purpose;
 pub mod rest;
 
-pub use aws::{Configuring, api_words, is_ecr, sdk_config};
+pub use aws::{Configuring, api_words, is_ecr, is_private_ecr, sdk_config};
 pub use azure::{ClientCertificate, DEVOPS_SCOPE, azure_storage_suffix};
 pub use bucket::{BucketLogin, BucketLoginError};
 pub use certificate_error::CertificateError;

@@ -22,7 +22,7 @@ pub struct Computed {
 }
 
 impl Computed {
-    /// No results yet; expressions know them as fields of this variable.
+    /// Makes an empty set of results, which expressions see as fields of `variable`.
     pub fn new(variable: impl Into<String>) -> Self {
         Self { variable: variable.into(), fields: HashMap::new() }
     }
@@ -51,7 +51,7 @@ impl Computed {
     ///
     /// # Errors
     /// When the evaluation fails or yields no bool.
-    pub fn satisfy(
+    pub fn is_true(
         &self,
         condition: &Expression,
         variables: &[(&str, &Json)],
@@ -116,7 +116,7 @@ mod tests {
         for (name, text) in fields {
             vars.add(name, &Expression::compile_any(text, &["claims", "vars"])?, &variables, || true)?;
         }
-        vars.satisfy(&Expression::compile_any(condition, &["claims", "vars"])?, &variables, || true)
+        vars.is_true(&Expression::compile_any(condition, &["claims", "vars"])?, &variables, || true)
     }
 
     /// As in Flux, whose variables hold the results as they are.

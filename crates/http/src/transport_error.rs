@@ -42,8 +42,9 @@ pub fn reason(error: &reqwest::Error, url: &Url) -> String {
         Some(ErrorKind::ConnectionReset) => "read: connection reset by peer".to_owned(),
         Some(ErrorKind::UnexpectedEof) => "unexpected EOF".to_owned(),
         _ if let Some(name) = causes().find_map(unknown_name) => {
-            // Another name than the server's is that of the proxy before it.
-            let at = if url.host_str() == Some(name) { "" } else { "proxyconnect tcp: " };
+            // A name that is not that of the server, nor of the one that it has led to, is that of the proxy.
+            let mut servers = [Some(url), error.url()].into_iter().flatten().filter_map(Url::host_str);
+            let at = if servers.any(|server| server == name) { "" } else { "proxyconnect tcp: " };
             format!("{at}dial tcp: lookup {name}: no such host")
         }
         // The last cause has the detail; those above it only report that something failed.

@@ -81,16 +81,19 @@ pub(crate) fn file(variable: &'static str, path: &Path) -> Result<String, Enviro
     Ok(text)
 }
 
-/// The texts of all files of a folder that a variable names, in the order of their names. As mounted by Kubernetes, they may be links; folders
-/// and what begins with a dot, such as the folders that these links lead to, are passed over.
+/// Returns the texts of all files of a folder that a variable names, in the order of their names. Links are followed; folders and hidden
+/// files are passed over, such as the `..data` of a mounted ConfigMap.
 pub(crate) fn files(variable: &'static str, folder: &Path) -> Result<String, EnvironmentError> {
     let failed = |source: std::io::Error| EnvironmentError::File {
         variable,
         path: folder.to_owned(),
         source: Arc::new(source),
     };
-    let entries = std::fs::read_dir(folder).map_err(failed)?.take(MAX_FILES);
+    let entries = std::fs::read_dir(folder).map_err(failed)?.take(MAX_FILES + 1);
     let mut paths = entries.map(|entry| Ok(entry.map_err(failed)?.path())).collect::<Result<Vec<_>, _>>()?;
+    if paths.len() > MAX_FILES {
+        return Err(failed(std::io::Error::other(format!("more than {MAX_FILES} files"))));
+    }
     paths.retain(|path| path.is_file() && !is_hidden(path));
     paths.sort();
     let texts = paths.iter().map(|path| file(variable, path)).collect::<Result<Vec<_>, _>>()?;

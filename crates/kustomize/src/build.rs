@@ -91,7 +91,7 @@ impl<'b> Build<'b> {
         self.secret_parts.borrow_mut().push(SecretPart::new(part));
     }
 
-    /// Keeps a remark for the output.
+    /// Tells of a warning, and keeps it for the output.
     pub(crate) fn warn(&self, warning: Warning) {
         (self.options.on_warning)(&warning);
         self.warnings.borrow_mut().push(warning);

@@ -63,7 +63,7 @@ pub struct Options {
     pub remote: Option<Arc<dyn Remote>>,
     /// Ends the build when it is requested.
     pub stop: Stop,
-    /// Called with each remark when it comes up, also by a build that fails later.
+    /// Called with each warning when it comes up, also by a build that fails later.
     pub on_warning: fn(&Warning),
 }
 
@@ -102,7 +102,7 @@ impl Options {
 pub struct Output {
     /// The resources, in their final order.
     pub resources: Vec<Resource>,
-    /// Remarks that are no errors, in the order they came up.
+    /// The warnings of a build that succeeds, in the order in which [`Options::on_warning`] was called with them.
     pub warnings: Vec<Warning>,
     /// Each file and directory that was read.
     pub read_set: ReadSet,
@@ -127,7 +127,7 @@ impl Output {
     }
 }
 
-/// A remark (KZ-105).
+/// Something about a tree that is no error, and that its author should know (KZ-105).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Warning {
     /// A field that has been replaced by another (KZ-222).

@@ -58,6 +58,9 @@ pub trait Reconciler: Send + Sync + 'static {
     /// True when the status has `lastHandledReconcileAt`.
     const RECORDS_REQUESTS: bool = true;
 
+    /// True when the kind has a status. One of an object that does not fit its API type says so.
+    const HAS_STATUS: bool = true;
+
     /// Returns true when the object is only read by others (SRC-HRP-10). It is never reconciled and has neither
     /// finalizer nor status; one that has them from another life is finalized once, and they are taken off.
     fn is_static(object: &Self::Object) -> bool {
@@ -184,7 +187,7 @@ impl<R: Reconciler> Controller<R> {
             None => {
                 self.reconciler.forget(&key);
                 self.reporter.forget(&key);
-                let again = self.reporter.unreadable::<R>(&key).await;
+                let again = self.reporter.report_unreadable::<R>(&key).await;
                 if again.is_none() {
                     self.backoff.reset(&key);
                 }

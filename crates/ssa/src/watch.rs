@@ -31,6 +31,9 @@ const PAGE: u32 = 200;
 /// Missed objects of a cluster that are looked for at once.
 const LOOKS_AT_ONCE: usize = 4;
 
+/// Code of the answer about a kind that is gone.
+const NOT_FOUND: u16 = 404;
+
 /// Time after which a watch that was refused is asked for again.
 const REFUSED: Duration = Duration::from_secs(300);
 
@@ -92,7 +95,7 @@ impl Watches {
         Self(Arc::new(Inner { client, ledger, label, kinds, looks, tasks, shutdown }))
     }
 
-    /// Returns the number of kinds whose objects are asked for instead of watched.
+    /// Returns the number of kinds whose objects are not watched: each run asks for them.
     pub fn unwatched(&self) -> usize {
         self.0.kinds.lock().values().filter(|way| **way != Way::Watch).count()
     }
@@ -129,16 +132,21 @@ impl Watches {
         let (inner, mapping) = (Arc::clone(&self.0), mapping.clone());
         self.0.tasks.spawn(async move {
             let watching = inner.watch(&kind, &mapping);
-            inner.shutdown.run_until_cancelled(watching).await;
+            let code = inner.shutdown.run_until_cancelled(watching).await;
             inner.ledger.unwatched(&kind);
-            inner.kinds.lock().insert(kind, Way::RequestsUntil(Instant::now() + REFUSED));
+            let mut kinds = inner.kinds.lock();
+            if code == Some(Some(NOT_FOUND)) {
+                kinds.remove(&kind);
+            } else {
+                kinds.insert(kind, Way::RequestsUntil(Instant::now() + REFUSED));
+            }
         });
     }
 }
 
 impl Inner {
-    /// Ends when the server refuses the kind for good.
-    async fn watch(self: &Arc<Self>, kind: &GroupKind, mapping: &Mapping) {
+    /// Ends when the server refuses the kind for good, with the code of its answer.
+    async fn watch(self: &Arc<Self>, kind: &GroupKind, mapping: &Mapping) -> Option<u16> {
         let config = watcher::Config::default().labels(&self.label).page_size(PAGE);
         let is_metadata = METADATA_ONLY.contains(&(kind.group.as_str(), kind.kind.as_str()));
         match is_metadata {
@@ -152,9 +160,9 @@ impl Inner {
         kind: &GroupKind,
         mapping: &Mapping,
         config: watcher::Config,
-    ) {
+    ) -> Option<u16> {
         let api = Api::<Sight<IS_METADATA>>::all_with(self.client.clone(), &mapping.resource);
-        self.follow(kind, mapping, anew(|| watcher(api.clone(), config.clone()))).await;
+        self.follow(kind, mapping, anew(|| watcher(api.clone(), config.clone()))).await
     }
 
     async fn follow<const IS_METADATA: bool>(
@@ -162,7 +170,7 @@ impl Inner {
         kind: &GroupKind,
         mapping: &Mapping,
         events: impl Stream<Item = watcher::Result<Event<Sight<IS_METADATA>>>>,
-    ) {
+    ) -> Option<u16> {
         let depth = if IS_METADATA { Depth::Metadata } else { Depth::Whole };
         let mut events = pin!(events);
         let mut present = HashSet::new();
@@ -191,13 +199,14 @@ impl Inner {
                 }
                 Err(error) => {
                     self.ledger.unwatched(kind);
-                    if is_refusal(&error) {
+                    if let Some(code) = refusal(&error) {
                         tracing::info!(kind = kind.kind, group = kind.group, %error, "kind cannot be watched: its objects are asked for");
-                        return;
+                        return Some(code);
                     }
                 }
             }
         }
+        None
     }
 
     /// Finds out, beside the watch, if a missed object is gone or has only lost the label by which the watch sees it.
@@ -266,7 +275,8 @@ fn id_of(kind: &GroupKind, meta: &ObjectMeta) -> ObjectId {
     }
 }
 
-fn is_refusal(error: &watcher::Error) -> bool {
+/// Returns the code of an answer that refuses a watch for good.
+fn refusal(error: &watcher::Error) -> Option<u16> {
     let code = match error {
         watcher::Error::InitialListFailed(error)
         | watcher::Error::WatchStartFailed(error)
@@ -274,7 +284,7 @@ fn is_refusal(error: &watcher::Error) -> bool {
         watcher::Error::WatchError(status) => Some(status.code),
         watcher::Error::NoResourceVersion => None,
     };
-    matches!(code, Some(403..=405))
+    code.filter(|code| (403..=405).contains(code))
 }
 
 #[cfg(test)]
@@ -304,5 +314,25 @@ mod tests {
         assert_eq!(watches.unwatched(), 2);
         shutdown.cancel();
         watches.stopped().await;
+    }
+
+    #[rstest::rstest]
+    #[case::refused(403, 1)]
+    #[case::gone(404, 0)]
+    #[tokio::test]
+    async fn a_kind_that_is_gone_does_not_count(#[case] code: u16, #[case] expected: usize) {
+        let answer = move |_: http::Request<Body>| async move {
+            let status = format!(r#"{{"kind":"Status","status":"Failure","code":{code}}}"#);
+            Ok::<_, Infallible>(
+                http::Response::builder().status(code).body(Body::from(status.into_bytes())).unwrap(),
+            )
+        };
+        let client = Client::new(tower::service_fn(answer), "default");
+        let ledger = Arc::new(Ledger::new("kustomize-controller", &[], |_, _, _| {}));
+        let watches = Watches::new(client, ledger, "example.com/name".to_owned(), CancellationToken::new());
+        let kind = GroupVersionKind::gvk("example.com", "v1", "Gone");
+        watches.ensure(&Mapping { resource: ApiResource::from_gvk(&kind), is_namespaced: true });
+        watches.stopped().await;
+        assert_eq!(watches.unwatched(), expected);
     }
 }

@@ -57,8 +57,8 @@ impl Phase {
     }
 }
 
-/// What the bare applier needed for a phase, before all phases of the services and after them. The two differ by what the machine and
-/// the API server do otherwise, so that a multiple of them is as exact as they are near each other.
+/// The cost of one phase for the bare applier, before all phases of the services and after them. Where the two differ much, the machine
+/// was busy with something else, and the multiple says little.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct BesideBare {
     pub(super) before: BareCost,

@@ -69,7 +69,7 @@ pub struct Input<F> {
     pub remote: Option<Arc<dyn Remote>>,
     /// Ends the build when it is requested.
     pub stop: Stop,
-    /// Called with each remark of the build engine, also by a build that fails.
+    /// Called with each warning of the build engine, also by a build that fails.
     pub on_warning: fn(&Warning),
 }
 

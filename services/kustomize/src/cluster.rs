@@ -57,8 +57,8 @@ struct Remotes {
     users: HashMap<ObjectKey, Cluster>,
 }
 
-/// The operator's choices about clusters.
-pub(crate) struct Choices {
+/// Settings of all clusters, from the service's flags.
+pub(crate) struct ClusterSettings {
     /// Field managers whose fields an apply takes over.
     pub(crate) overridden: Vec<String>,
     /// ServiceAccount of Kustomizations that name none; empty for the service's own rights.
@@ -103,7 +103,7 @@ impl Clusters {
     /// `notify` hears of drift, and of the health of objects that somebody waits for.
     pub(crate) fn new(
         client: Client,
-        Choices { overridden, default_account, trust }: Choices,
+        ClusterSettings { overridden, default_account, trust }: ClusterSettings,
         entrances: Entrances,
         shutdown: CancellationToken,
         notify: impl Fn(&Owner, &ObjectId, Notice) + Send + Sync + 'static,
@@ -132,7 +132,7 @@ impl Clusters {
         }
     }
 
-    /// Returns the number of kinds whose objects are asked for instead of watched, in all clusters together.
+    /// Returns the number of kinds whose objects are not watched, in all clusters together.
     pub(crate) fn unwatched(&self) -> usize {
         self.all().iter().map(|cluster| cluster.0.watches.unwatched()).sum()
     }

@@ -19,7 +19,7 @@ impl<C> fmt::Debug for UnwatchedKinds<C> {
 
 impl<C: Fn() -> usize + Send + Sync + 'static> Collector for UnwatchedKinds<C> {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let help = "Kinds of applied objects that are asked for instead of watched";
+        let help = "Kinds of applied objects that are not watched";
         let metric = encoder.encode_descriptor("weir_unwatched_kinds", help, None, MetricType::Gauge)?;
         ConstGauge::new(i64::try_from((self.0)()).unwrap_or(i64::MAX)).encode(metric)
     }

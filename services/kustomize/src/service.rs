@@ -21,7 +21,7 @@ use crate::args::{
     DISABLE_FAIL_FAST, EXTERNAL_ARTIFACT, GATES, GROUP_CHANGE_LOG, MIGRATE_API_VERSION, STRICT_SUBSTITUTIONS,
 };
 use crate::builds::Builds;
-use crate::cluster::{Choices, Clusters, Entrances, OwnIdentity, Trust};
+use crate::cluster::{ClusterSettings, Clusters, Entrances, OwnIdentity, Trust};
 use crate::fetch::{Artifacts, LocalHosts};
 use crate::kustomization::{
     Keys, KustomizationReconciler, Memory, Overtaken, PruneLimit, SECRET, Settings, configs_of,
@@ -106,13 +106,14 @@ fn clusters(
             }
         }
     };
-    let choices = Choices {
+    let settings = ClusterSettings {
         overridden: args.override_manager.clone(),
         default_account: args.runtime.default_service_account.clone(),
         trust: Trust { exec: args.insecure_kubeconfig_exec, tls: args.insecure_kubeconfig_tls },
     };
     let logins = logins.with_default(&args.default_kubeconfig_service_account)?;
-    let is_locked = !choices.default_account.is_empty() && args.default_kubeconfig_service_account.is_empty();
+    let is_locked =
+        !settings.default_account.is_empty() && args.default_kubeconfig_service_account.is_empty();
     let own_identity = match is_locked {
         true => OwnIdentity::ForNamespace(service.env().runtime_namespace.clone()),
         false => OwnIdentity::ForAll,
@@ -121,7 +122,7 @@ fn clusters(
     let entrances = Entrances::new(service.client().clone(), logins, has_gate, own_identity);
     let client = service.client().clone();
     let shutdown = service.shutdown();
-    let clusters = Clusters::new(client, choices, entrances, shutdown, notify);
+    let clusters = Clusters::new(client, settings, entrances, shutdown, notify);
     let watching = clusters.clone();
     metrics::register(service.metrics(), move || watching.unwatched());
     Ok(clusters)

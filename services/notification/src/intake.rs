@@ -49,19 +49,19 @@ pub struct Intake {
     pub dispatcher: Dispatcher,
     /// The time.
     pub clock: fn() -> Timestamp,
-    /// The events that came before.
-    pub recent: Recent,
+    /// State that lasts from one event to the next.
+    pub state: PipelineState,
 }
 
-/// The memory of the pipeline.
-pub struct Recent {
+/// The state of the pipeline: compiled filters of Alerts, times of accepted events, and those who watch.
+pub struct PipelineState {
     filters: MessageFilters,
     gate: Gate,
     accepted: broadcast::Sender<Arc<Event>>,
 }
 
-impl Recent {
-    /// Remembers nothing yet; one event per key and `interval` will be admitted.
+impl PipelineState {
+    /// Makes an empty state. One event of a key is admitted in each `interval`.
     pub fn new(interval: SignedDuration) -> Self {
         let (filters, gate) = (MessageFilters::default(), Gate::new(interval));
         Self { filters, gate, accepted: broadcast::Sender::new(WATCHERS_LAG) }
@@ -72,7 +72,7 @@ impl Intake {
     /// Knows the events from before a stop or a crash again, so that their repetitions are duplicates.
     pub fn remember(&self, recent: &[(String, Timestamp)]) {
         for (key, accepted) in recent {
-            self.recent.gate.remember(key, *accepted);
+            self.state.gate.remember(key, *accepted);
         }
     }
 
@@ -92,7 +92,7 @@ impl Intake {
 
     /// Events from now on, as they are accepted.
     pub fn watch(&self) -> broadcast::Receiver<Arc<Event>> {
-        self.recent.accepted.subscribe()
+        self.state.accepted.subscribe()
     }
 
     /// Takes one event of so many bytes. It is on disk, if anyone wants it, when this returns, also when that is that it is a duplicate,
@@ -105,7 +105,7 @@ impl Intake {
         metadata::clean(&mut event);
         let key = dedupe::key(&event);
         let now = (self.clock)();
-        let pass = match self.recent.gate.admit(&key, now).await {
+        let pass = match self.state.gate.admit(&key, now).await {
             Ok(pass) => pass,
             Err(reset) => {
                 tracing::debug!(
@@ -119,7 +119,7 @@ impl Intake {
         metadata::drop_token(&mut event);
         let event = Arc::new(event);
         // Nobody may be watching.
-        let _ = self.recent.accepted.send(event.clone());
+        let _ = self.state.accepted.send(event.clone());
         // Stored also for a sender that gives up meanwhile and does not come again.
         let this = self.clone();
         let stored = async move { this.store((key, pass), event, now, room).await };
@@ -212,7 +212,7 @@ impl Intake {
     }
 
     fn admits_message(&self, alert: &Alert, event: &Event) -> bool {
-        let filter = self.recent.filters.of(alert);
+        let filter = self.state.filters.of(alert);
         filter.admits(&event.message, |fault| {
             tracing::error!(alert = %ObjectKey::of(alert), "{fault}");
             self.events.send(alert, EventDraft::error("InvalidConfig", fault));

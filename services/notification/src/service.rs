@@ -21,7 +21,7 @@ use crate::args::{Args, CONCURRENT, DISABLE_CONFIG_WATCHERS, GATES};
 use crate::delivery::{Retry, Sender};
 use crate::dispatch::guard::Policy;
 use crate::dispatch::{Dispatcher, DispatcherParts};
-use crate::intake::{Intake, Recent};
+use crate::intake::{Intake, PipelineState};
 use crate::metrics::{DeliveryMetrics, HttpMetrics};
 use crate::outbox::{Entry, Outbox};
 use crate::receiver::index::PathIndex;
@@ -140,7 +140,7 @@ async fn open_pipeline(
         outbox,
         dispatcher: dispatcher.clone(),
         clock,
-        recent: Recent::new(interval),
+        state: PipelineState::new(interval),
     };
     // Before the endpoints open: a sender's retry may be the first to come.
     intake.remember(&found.recent);

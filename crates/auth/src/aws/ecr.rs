@@ -49,6 +49,12 @@ pub(crate) enum Registry {
     Public,
 }
 
+/// Returns true when `host` is a private registry of Amazon's.
+#[must_use]
+pub fn is_private_ecr(host: &str) -> bool {
+    matches!(Registry::parse(host), Some(Registry::Private { .. }))
+}
+
 /// Returns true when `host` is a registry of Amazon's, private or public.
 #[must_use]
 pub fn is_ecr(host: &str) -> bool {

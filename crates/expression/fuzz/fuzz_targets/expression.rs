@@ -18,7 +18,8 @@ fuzz_target!(|input: &str| {
     }
     if let Ok(expression) = Expression::parse(text) {
         for numbers in [Numbers::Doubles, Numbers::Integers] {
-            let _kept = Computed::new("vars").add("x", &expression.clone().over(numbers), &variables, || true);
+            let _kept =
+                Computed::new("vars").add("x", &expression.clone().over(numbers), &variables, || true);
         }
     }
 });

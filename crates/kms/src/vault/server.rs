@@ -1,6 +1,6 @@
 //! A Vault, and the way to it that the environment describes in the variables of Vault's own client (KS-DEC-13, KS-DEC-14).
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use reqwest::{Client, RequestBuilder};
 use secrecy::SecretString;
@@ -81,11 +81,13 @@ fn profile() -> Result<Profile, Error> {
         let path = variable(name).map(PathBuf::from);
         path.map(|path| environment::file(name, &path)).transpose()
     };
-    let folder = variable(AUTHORITY_FOLDER).map(PathBuf::from);
-    let ca = match (variable(AUTHORITY_BYTES), read(AUTHORITY)?, folder) {
-        (Some(pem), _, _) | (None, Some(pem), _) => Some(pem),
-        (None, None, Some(folder)) => Some(environment::files(AUTHORITY_FOLDER, &folder)?),
-        (None, None, None) => None,
+    let ca = match (variable(AUTHORITY_BYTES), variable(AUTHORITY_FOLDER)) {
+        (Some(pem), _) => Some(pem),
+        (None, None) => read(AUTHORITY)?,
+        (None, Some(folder)) => match read(AUTHORITY)? {
+            Some(pem) => Some(pem),
+            None => Some(environment::files(AUTHORITY_FOLDER, Path::new(&folder))?),
+        },
     };
     let identity = read(CERTIFICATE)?.zip(read(KEY)?);
     let proxy = PROXIES.iter().find_map(|name| variable(name)).and_then(|address| Url::parse(&address).ok());

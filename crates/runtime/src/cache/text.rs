@@ -39,7 +39,7 @@ impl<const IS_METADATA: bool> Text<IS_METADATA> {
             generation: going.generation,
             ..self.head.clone()
         };
-        let conditions = self.decode::<Judged>().map(|judged| judged.status.conditions).unwrap_or_default();
+        let conditions = self.decode::<WithStatus>().map(|object| object.status.conditions).ok();
         // The place in the text changes with everything else in it.
         let reason = error.to_string();
         let reason =
@@ -76,12 +76,14 @@ struct Going {
 }
 
 #[derive(Deserialize)]
-struct Judged {
-    status: Verdict,
+struct WithStatus {
+    #[serde(default)]
+    status: Status,
 }
 
-#[derive(Deserialize)]
-struct Verdict {
+#[derive(Default, Deserialize)]
+struct Status {
+    #[serde(default)]
     conditions: Vec<Condition>,
 }
 
@@ -164,6 +166,18 @@ mod tests {
             panic!("{event}")
         };
         assert_eq!(added.erased().meta().namespace.as_deref(), Some("b"));
+    }
+
+    /// Conditions that cannot be read cannot be written either without losing some.
+    #[rstest::rstest]
+    #[case("{}", Some(0))]
+    #[case(r#"{"status":{}}"#, Some(0))]
+    #[case(r#"{"status":{"conditions":[{"type":"Mine","status":"True","reason":"R","message":"","lastTransitionTime":"2026-01-01T00:00:00Z"}]}}"#, Some(1))]
+    #[case(r#"{"status":{"conditions":[{"type":"Mine","lastTransitionTime":"soon"}]}}"#, None)]
+    fn conditions_are_read_whole_or_not_at_all(#[case] text: &str, #[case] expected: Option<usize>) {
+        let object = Text::<false> { head: ObjectMeta::default(), text: text.into() };
+        let unreadable = object.unreadable(&object.decode::<Kustomization>().unwrap_err());
+        assert_eq!(unreadable.conditions.map(|conditions| conditions.len()), expected);
     }
 
     #[test]

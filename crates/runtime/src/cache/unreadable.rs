@@ -14,8 +14,8 @@ pub(super) type Listener = Arc<dyn Fn(&ObjectKey) + Send + Sync>;
 pub(crate) struct Unreadable {
     /// The part of its metadata that counts.
     pub(crate) meta: ObjectMeta,
-    /// Its conditions, if these can be read.
-    pub(crate) conditions: Vec<Condition>,
+    /// Its conditions; nothing where they cannot be read, and so not be written without losing some.
+    pub(crate) conditions: Option<Vec<Condition>>,
     /// The reason why it does not fit. It is the same for as long as the same field is wrong.
     pub(crate) reason: String,
 }

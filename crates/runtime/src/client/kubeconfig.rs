@@ -13,7 +13,7 @@ use kube::config::{
 use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::{self, PemObject};
 
-pub use self::file::{VARIABLE, files, find, parse, read};
+pub use self::file::{VARIABLE, files, find, parse, read, text};
 use super::proxy;
 
 /// The reason that a kubeconfig cannot be used.
@@ -38,12 +38,12 @@ pub enum Error {
         /// The reason.
         cause: Box<Self>,
     },
-    /// The document has not the form of a kubeconfig.
+    /// The document does not have the form of a kubeconfig.
     #[error("it is no kubeconfig: {0}")]
-    Misshapen(String),
-    /// Two entries have one name.
-    #[error("{name:?} stands twice in its {list}")]
-    Twins {
+    Malformed(String),
+    /// Two entries have the same name.
+    #[error("duplicate name {name:?} in {list}")]
+    Duplicate {
         /// Field of the entries.
         list: &'static str,
         /// Name of both.
@@ -52,7 +52,7 @@ pub enum Error {
     /// The chosen cluster or user contradicts itself.
     #[error("invalid configuration: {0}")]
     Invalid(String),
-    /// Certificates are to be checked, and not.
+    /// The cluster has a certificate authority, and says that certificates are not checked.
     #[error("specifying a root certificates file with the insecure flag is not allowed")]
     Insecure,
     /// Something that a person has named is not in it.
@@ -97,6 +97,7 @@ pub fn changed_config(
     let cluster_name = options.cluster.as_ref().unwrap_or(&context.cluster);
     let user_name = options.user.as_ref().or(context.user.as_ref()).map(String::as_str).unwrap_or_default();
     usable::check((cluster_name, &cluster), (user_name, &user))?;
+    usable::drop_empty(&mut user);
     let described = ExecAuthCluster::try_from(&cluster)?;
     let server = match (server, cluster.server) {
         (Some(server), _) => server.clone(),
@@ -125,6 +126,20 @@ pub fn changed_config(
     }
     config.proxy_url = config.proxy_url.or_else(|| proxy::of_environment(&config.cluster_url));
     Ok(config)
+}
+
+/// Takes all credentials away where the API server is asked over plain HTTP, as kubectl and Flux do: whoever is on the way would have
+/// them (KS-IMP-5). The user to impersonate stays.
+pub fn drop_credentials_over_plain_http(config: &mut Config) {
+    if config.cluster_url.scheme_str() == Some("https") {
+        return;
+    }
+    let given = std::mem::take(&mut config.auth_info);
+    let auth = &mut config.auth_info;
+    auth.impersonate = given.impersonate;
+    auth.impersonate_groups = given.impersonate_groups;
+    auth.impersonate_uid = given.impersonate_uid;
+    auth.impersonate_user_extra = given.impersonate_user_extra;
 }
 
 /// Returns the server's address. Without a scheme it is one of plain HTTP, unless something is configured about TLS, as with kubectl.

@@ -27,11 +27,11 @@ use crate::metrics::ControllerMetrics;
 /// Pause before a write is tried again that lost against another writer, doubled each time; the watch brings that write
 /// within this time (SRC-REC-11).
 const CONFLICT_PAUSE: Duration = Duration::from_millis(100);
-/// Reason of the conditions of an object that does not fit its API type.
-const UNREADABLE: &str = "InvalidObject";
-
 /// Number of tries before the run is made again instead.
 const CONFLICTS: u32 = 5;
+
+/// Reason of the conditions of an object that does not fit its API type.
+const UNREADABLE: &str = "InvalidObject";
 
 /// Time for which a result waits for an API server that is away: longer than it takes to restart one. The worker waits with it,
 /// since no other result could be written either.
@@ -226,11 +226,12 @@ where
     }
 
     /// Reports an object that does not fit its API type, if there is one of that name.
-    pub(super) async fn unreadable<R: Reconciler>(&self, key: &ObjectKey) -> Option<Next> {
+    pub(super) async fn report_unreadable<R: Reconciler>(&self, key: &ObjectKey) -> Option<Next> {
         let object = self.cache.unreadable(key)?;
         match object.meta.deletion_timestamp {
             Some(_) => self.let_go::<R>(key, &object.meta).await,
-            None => self.refuse(key, &object).await,
+            None if R::HAS_STATUS => self.refuse(key, &object).await,
+            None => None,
         }
     }
 
@@ -238,12 +239,12 @@ where
     async fn refuse(&self, key: &ObjectKey, object: &Unreadable) -> Option<Next> {
         let generation = object.meta.generation.unwrap_or_default();
         let message = format!("the object does not fit its API type: {}", object.reason);
-        let mut conditions = object.conditions.clone();
+        let mut conditions = object.conditions.clone()?;
         condition::remove(&mut conditions, RECONCILING);
         for (type_, status) in [(STALLED, Status::True), (READY, Status::False)] {
             condition::set(&mut conditions, type_, status, UNREADABLE, &message, generation, self.now());
         }
-        if conditions == object.conditions {
+        if Some(&conditions) == object.conditions.as_ref() {
             return None;
         }
         let status = json!({ "conditions": conditions, "observedGeneration": generation });

@@ -1,5 +1,5 @@
-//! Times in messages, as Notation writes them (RFC 1123). None is a time of today: a message is the same until
-//! something changes.
+//! Times in messages, in the form of RFC 1123 as Notation writes them. The current time is never written, so that a
+//! message stays the same until something changes.
 
 use jiff::Timestamp;
 use x509_parser::time::ASN1Time;

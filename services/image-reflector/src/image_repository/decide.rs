@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use weir_api::image::ImageRepositorySpec;
 use weir_api::{ImageRepository, condition_type};
-use weir_auth::{LoginError, is_ecr};
+use weir_auth::{LoginError, is_private_ecr};
 use weir_oci::{RegistryOptions, Repository};
 use weir_runtime::{Failure, condition};
 
@@ -18,9 +18,6 @@ const DEFAULT_EXCLUSIONS: [&str; 1] = [r"^.*\.sig$"];
 
 /// A scan that is due within this time is done at once.
 const NEARLY_DUE: Duration = Duration::from_secs(1);
-
-/// Part of the hosts of Amazon's private registries.
-const PRIVATE_ECR: &str = ".dkr";
 
 // Reasons of conditions.
 const IMAGE_URL_INVALID: &str = "ImageURLInvalid";
@@ -137,8 +134,7 @@ pub(super) fn decide(observed: &Observed) -> Plan {
 /// The words of Flux, which logs in when a registry asks for it. Amazon's private ones ask for a password, so that the request fails;
 /// the others ask for a token, and nothing is requested before there is one. The scheme is a guess: nobody has been asked.
 fn login_failed(spec: &ImageRepositorySpec, repository: &Repository, cause: &LoginError) -> String {
-    let asks_for_password = is_ecr(repository.host()) && repository.host().contains(PRIVATE_ECR);
-    if !asks_for_password {
+    if !is_private_ecr(repository.host()) {
         return format!("scan failed: {cause}");
     }
     let scheme = if spec.insecure { "http" } else { "https" };

@@ -22,8 +22,8 @@ pub struct Trust {
 /// It is no kubeconfig, or its current cluster or user needs a file.
 pub fn read(bytes: &[u8], trust: Trust) -> Result<Kubeconfig, String> {
     let text = std::str::from_utf8(bytes).map_err(|_| "the kubeconfig is no UTF-8 text".to_owned())?;
-    // The parser's words may repeat a part of the text, which holds credentials.
-    let config = client::kubeconfig::parse(text).map_err(|_| "the kubeconfig cannot be parsed".to_owned())?;
+    let config = client::kubeconfig::parse(text)
+        .map_err(|error| format!("the kubeconfig cannot be parsed: {error}"))?;
     refuse_files(&config)?;
     let mut clean = Kubeconfig {
         current_context: config.current_context,

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use http::header::AUTHORIZATION;
 use kube::Client;
 use kube::client::Body;
-use kube::config::{AuthInfo, KubeConfigOptions, Kubeconfig};
+use kube::config::{KubeConfigOptions, Kubeconfig};
 use parking_lot::Mutex;
 use tower::BoxError;
 use tower::buffer::BufferLayer;
@@ -37,10 +37,7 @@ pub(super) fn client(kubeconfig: Kubeconfig, entrance: Option<Arc<Entrance>>) ->
     let config = weir_runtime::client::kubeconfig::config(&kubeconfig, &KubeConfigOptions::default());
     let mut config = config.map_err(|error| error.to_string())?;
     config.connect_timeout = Some(CONNECT);
-    // As in Flux, whoever is on the way learns no credentials (KS-IMP-5).
-    if config.cluster_url.scheme_str() != Some("https") {
-        config.auth_info = AuthInfo::default();
-    }
+    weir_runtime::client::kubeconfig::drop_credentials_over_plain_http(&mut config);
     let builder = match pinned::builder(&config)? {
         Some(builder) => builder,
         None => weir_runtime::client::builder(config).map_err(|error| error.to_string())?,

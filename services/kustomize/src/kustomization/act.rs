@@ -156,11 +156,7 @@ impl KustomizationReconciler {
     }
 
     /// Fetch and build: nothing is written yet, so that this may be dropped at any time.
-    async fn make(
-        &self,
-        applying: Applying<'_>,
-        attempt: &mut Attempt,
-    ) -> Result<Budgeted<Made>, Failure> {
+    async fn make(&self, applying: Applying<'_>, attempt: &mut Attempt) -> Result<Budgeted<Made>, Failure> {
         let Applying { run, observed, artifact, extent } = applying;
         attempt.enter(run, "Fetching manifests");
         let (files, place) = self.fetch(observed, artifact).await?;

@@ -10,6 +10,7 @@ impl Reconciler for AlertReconciler {
     type Object = Alert;
     const FINALIZER: bool = false;
     const RECORDS_REQUESTS: bool = false;
+    const HAS_STATUS: bool = false;
 
     fn is_static(_: &Alert) -> bool {
         true
@@ -32,6 +33,7 @@ impl Reconciler for ProviderReconciler {
     type Object = Provider;
     const FINALIZER: bool = false;
     const RECORDS_REQUESTS: bool = false;
+    const HAS_STATUS: bool = false;
 
     async fn reconcile(&self, run: Run<Provider>) -> Outcome<Provider> {
         Outcome::new(run.object.as_ref().clone(), Next::Stop)

@@ -1,9 +1,10 @@
 //! The chart to build, decided from the facts observed. Pure.
 
-use weir_api::{Artifact, HelmChart};
+use weir_api::{Artifact, HelmChart, condition_type};
 use weir_artifact::{RelPath, Revision};
 use weir_helm::chart::VALUES_FILE;
 use weir_helm::version::{self, VersionMetadataError};
+use weir_runtime::condition;
 
 /// Characters of a revision that go into a version. Labels, into which charts like to write it, have 63.
 const REVISION_CHARACTERS: usize = 12;
@@ -88,6 +89,10 @@ pub(super) fn leads_out(path: &str) -> bool {
 fn stored(object: &HelmChart, known: Option<&Artifact>, values_files: &[String]) -> Option<Stored> {
     let generation = object.metadata.generation.unwrap_or_default();
     let status = object.status.as_ref().filter(|status| status.observed_generation == generation)?;
+    // A generation that was refused was not built.
+    if condition::is_true(&status.conditions, condition_type::STALLED) {
+        return None;
+    }
     let noted = status.observed_values_files.as_slice();
     Some(Stored {
         name: status.observed_chart_name.clone()?,
@@ -183,6 +188,12 @@ mod tests {
         assert_eq!(order_.reusable("app", "1.0.1"), None);
         assert_eq!(order_.reusable("other", "1.0.0"), None);
         assert_eq!(order(&object, None, None).reusable("app", "1.0.0"), None);
+        let stalled = json!([{"type": "Stalled", "status": "True", "reason": "InvalidObject", "message": "",
+            "lastTransitionTime": "2026-01-01T00:00:00Z"}]);
+        object.status.as_mut().unwrap().conditions = serde_json::from_value(stalled).unwrap();
+        assert_eq!(order(&object, Some(&known), None).reusable("app", "1.0.0"), None);
+        object.status.as_mut().unwrap().conditions.clear();
+        assert!(order(&object, Some(&known), None).reusable("app", "1.0.0").is_some());
         object.metadata.generation = Some(3);
         assert_eq!(order(&object, Some(&known), None).reusable("app", "1.0.0"), None);
     }

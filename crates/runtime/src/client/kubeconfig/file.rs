@@ -59,12 +59,20 @@ fn merged(paths: &[PathBuf]) -> Result<Option<Kubeconfig>, Error> {
 ///
 /// When it cannot be read, or is no kubeconfig.
 pub fn read(path: &Path) -> Result<Kubeconfig, Error> {
-    let text = content(path).map_err(|cause| Error::Unreadable { path: path.to_owned(), cause })?;
-    let mut config = parse(&text).map_err(|error| broken(path, error))?;
+    let mut config = parse(&text(path)?).map_err(|error| broken(path, error))?;
     if let Some(folder) = path.parent() {
         anchor(&mut config, folder);
     }
     Ok(config)
+}
+
+/// Returns the text of a file.
+///
+/// # Errors
+///
+/// When it cannot be read, is too large, or is no text.
+pub fn text(path: &Path) -> Result<String, Error> {
+    content(path).map_err(|cause| Error::Unreadable { path: path.to_owned(), cause })
 }
 
 fn broken(path: &Path, cause: Error) -> Error {
@@ -76,11 +84,11 @@ fn content(path: &Path) -> io::Result<String> {
     if File::open(path)?.take(MAX_FILE + 1).read_to_end(&mut bytes)? as u64 > MAX_FILE {
         return Err(io::Error::other(format!("larger than {MAX_FILE} bytes")));
     }
-    text(bytes).ok_or_else(|| io::Error::new(ErrorKind::InvalidData, "it is no text"))
+    decoded(bytes).ok_or_else(|| io::Error::new(ErrorKind::InvalidData, "it is no text"))
 }
 
 /// Returns the text of a file, which may be one of Windows.
-fn text(bytes: Vec<u8>) -> Option<String> {
+fn decoded(bytes: Vec<u8>) -> Option<String> {
     let units = |bytes: &[u8], unit: fn([u8; 2]) -> u16| {
         let units: Vec<_> = bytes.as_chunks().0.iter().map(|pair| unit(*pair)).collect();
         String::from_utf16(&units).ok()
@@ -101,7 +109,7 @@ fn text(bytes: Vec<u8>) -> Option<String> {
 pub fn parse(text: &str) -> Result<Kubeconfig, Error> {
     let mut merged = Kubeconfig::default();
     for document in documents(text).or_else(|_| incomplete_documents(text))? {
-        refuse_twins(&document)?;
+        refuse_duplicates(&document)?;
         merged = merged.merge(document)?;
     }
     Ok(merged)
@@ -119,7 +127,7 @@ fn incomplete_documents(text: &str) -> Result<Vec<Kubeconfig>, Error> {
     let read = found.map(|mut document| {
         drop_nulls(&mut document);
         complete(&mut document);
-        serde_json::from_value(document).map_err(|error| misshapen(&error))
+        serde_json::from_value(document).map_err(|error| malformed(&error))
     });
     read.collect()
 }
@@ -147,25 +155,25 @@ fn complete(document: &mut Value) {
 }
 
 /// Returns the reason for which a document is no kubeconfig, without the value that is wrong: it may be a password.
-fn misshapen(error: &serde_json::Error) -> Error {
+fn malformed(error: &serde_json::Error) -> Error {
     let text = error.to_string();
     let expected = text.split_once(", expected ").map(|(_, expected)| format!("a value is not {expected}"));
-    Error::Misshapen(expected.unwrap_or(text))
+    Error::Malformed(expected.unwrap_or(text))
 }
 
-fn refuse_twins(config: &Kubeconfig) -> Result<(), Error> {
-    fn twin<'n>(names: impl Iterator<Item = &'n String>) -> Option<&'n String> {
+fn refuse_duplicates(config: &Kubeconfig) -> Result<(), Error> {
+    fn duplicate<'n>(names: impl Iterator<Item = &'n String>) -> Option<&'n String> {
         let mut names: Vec<_> = names.collect();
         names.sort_unstable();
         names.windows(2).find_map(|pair| pair.first().filter(|first| pair.last() == Some(first)).copied())
     }
-    let twins = [
-        ("clusters", twin(config.clusters.iter().map(|it| &it.name))),
-        ("users", twin(config.auth_infos.iter().map(|it| &it.name))),
-        ("contexts", twin(config.contexts.iter().map(|it| &it.name))),
+    let duplicates = [
+        ("clusters", duplicate(config.clusters.iter().map(|it| &it.name))),
+        ("users", duplicate(config.auth_infos.iter().map(|it| &it.name))),
+        ("contexts", duplicate(config.contexts.iter().map(|it| &it.name))),
     ];
-    let twin = twins.into_iter().find_map(|(list, name)| Some((list, name?.clone())));
-    twin.map_or(Ok(()), |(list, name)| Err(Error::Twins { list, name }))
+    let duplicate = duplicates.into_iter().find_map(|(list, name)| Some((list, name?.clone())));
+    duplicate.map_or(Ok(()), |(list, name)| Err(Error::Duplicate { list, name }))
 }
 
 /// Makes paths absolute that are relative to the folder of their file.
@@ -219,7 +227,7 @@ mod tests {
     fn the_variable_goes_before_the_home_folder() {
         let named = paths(Some("/a::/b".into()));
         assert_eq!(named, ["/a", "", "/b"].map(PathBuf::from));
-        assert!(paths(None).iter().all(|path| path.ends_with(".kube/config")));
+        assert_eq!(paths(None), [std::env::home_dir().unwrap().join(".kube/config")]);
     }
 
     /// Tools and people leave out what nobody uses.
@@ -240,9 +248,9 @@ contexts: [{name: none, context: {user: u}}, {name: 'null', context: {cluster: }
     #[rstest::rstest]
     #[case("users: [{name: u, user: {password: [hush]}}]", "it is no kubeconfig: a value is not a string")]
     #[case("users: [{user: {token: t}}]", "it is no kubeconfig: missing field `name`")]
-    #[case("clusters: [{name: c}, {name: d}, {name: c}]", "\"c\" stands twice in its clusters")]
-    #[case("users: [{name: u}, {name: u}]", "\"u\" stands twice in its users")]
-    #[case("contexts: [{name: x}, {name: x}]", "\"x\" stands twice in its contexts")]
+    #[case("clusters: [{name: c}, {name: d}, {name: c}]", "duplicate name \"c\" in clusters")]
+    #[case("users: [{name: u}, {name: u}]", "duplicate name \"u\" in users")]
+    #[case("contexts: [{name: x}, {name: x}]", "duplicate name \"x\" in contexts")]
     fn broken_files_are_refused_without_what_is_in_them(#[case] text: &str, #[case] reason: &str) {
         assert_eq!(parse(text).unwrap_err().to_string(), reason);
     }
@@ -279,6 +287,6 @@ users: [{name: u, user: {client-certificate: /a.crt, client-key: '', tokenFile: 
     #[case(b"\xFE\xFF\0a\0b", Some("ab"))]
     #[case(b"ab", Some("ab"))]
     fn files_of_windows_are_read(#[case] bytes: &[u8], #[case] expected: Option<&str>) {
-        assert_eq!(text(bytes.to_vec()).as_deref(), expected);
+        assert_eq!(decoded(bytes.to_vec()).as_deref(), expected);
     }
 }

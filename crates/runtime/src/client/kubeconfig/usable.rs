@@ -1,6 +1,7 @@
 //! Clusters and users of a kubeconfig that contradict themselves (CLI-G02).
 
 use kube::config::{AuthInfo, Cluster, ExecConfig};
+use secrecy::{ExposeSecret, SecretString};
 
 use super::Error;
 
@@ -16,6 +17,25 @@ pub(super) fn check(cluster: (&str, &Cluster), user: (&str, &AuthInfo)) -> Resul
         [] => Ok(()),
         [one] => Err(Error::Invalid(one.clone())),
         several => Err(Error::Invalid(format!("[{}]", several.join(", ")))),
+    }
+}
+
+/// Takes away what is there and empty, as good as not there for kubectl: kube would send an empty login instead of the token beside it.
+pub(super) fn drop_empty(user: &mut AuthInfo) {
+    if !is_set(&user.username) {
+        (user.username, user.password) = (None, None);
+    }
+    for secret in [&mut user.token, &mut user.client_key_data] {
+        secret.take_if(|secret| secret.expose_secret().is_empty());
+    }
+    let texts = [
+        &mut user.token_file,
+        &mut user.client_certificate,
+        &mut user.client_certificate_data,
+        &mut user.client_key,
+    ];
+    for text in texts {
+        text.take_if(|text| text.is_empty());
     }
 }
 
@@ -36,8 +56,8 @@ fn of_user(name: &str, user: &AuthInfo) -> Vec<String> {
         wrong.push(format!("authProvider cannot be provided in combination with an exec plugin for {name}"));
     }
     wrong.extend(user.exec.iter().flat_map(|program| of_program(name, program)));
-    let has_basic = is_set(&user.username) || user.password.is_some();
-    if user.token.is_some() && has_basic {
+    let has_basic = is_set(&user.username) || is_given(user.password.as_ref());
+    if is_given(user.token.as_ref()) && has_basic {
         wrong.push(format!(
             "more than one authentication method found for {name}; found [token basicAuth], only one is allowed"
         ));
@@ -47,7 +67,7 @@ fn of_user(name: &str, user: &AuthInfo) -> Vec<String> {
 
 fn of_certificate(name: &str, user: &AuthInfo) -> Vec<String> {
     let certificate = [&user.client_certificate, &user.client_certificate_data].map(is_set);
-    let key = [is_set(&user.client_key), user.client_key_data.is_some()];
+    let key = [is_set(&user.client_key), is_given(user.client_key_data.as_ref())];
     if certificate == [false; 2] {
         return Vec::new();
     }
@@ -90,6 +110,10 @@ fn of_program(name: &str, program: &ExecConfig) -> impl Iterator<Item = String> 
     missing.into_iter().filter(|(_, is_there)| !is_there).map(move |(what, _)| text(what))
 }
 
+fn is_given(secret: Option<&SecretString>) -> bool {
+    secret.is_some_and(|secret| !secret.expose_secret().is_empty())
+}
+
 fn is_set(text: &Option<String>) -> bool {
     text.as_ref().is_some_and(|text| !text.is_empty())
 }
@@ -98,10 +122,33 @@ fn is_set(text: &Option<String>) -> bool {
 mod tests {
     use crate::client::kubeconfig::{config, parse};
 
+    #[rstest::rstest]
+    #[case("token: t, username: '', password: ''", "token")]
+    #[case("token: t, username: '', password: p", "token")]
+    #[case("token: '', tokenFile: f", "file")]
+    #[case("token: '', username: u, password: ''", "login")]
+    fn empty_fields_stand_for_nothing(#[case] user: &str, #[case] expected: &str) {
+        let text = format!(
+            "clusters: [{{name: c, cluster: {{server: 'https://c'}}}}]\nusers: [{{name: u, user: {{{user}}}}}]\n\
+             contexts: [{{name: x, context: {{cluster: c, user: u}}}}]\ncurrent-context: x\n"
+        );
+        let auth = config(&parse(&text).unwrap(), &Default::default()).unwrap().auth_info;
+        let is_there = [
+            ("token", auth.token.is_some()),
+            ("file", auth.token_file.is_some()),
+            ("login", auth.username.is_some() && auth.password.is_some()),
+        ];
+        let there: Vec<_> =
+            is_there.into_iter().filter(|(_, is_there)| *is_there).map(|(what, _)| what).collect();
+        assert_eq!(there, [expected]);
+    }
+
     /// The texts are those of kubectl and Flux.
     #[rstest::rstest]
     #[case("", "token: t", None)]
     #[case("", "token: t, as-groups: [a], as: jane", None)]
+    #[case("", "token: '', username: me", None)]
+    #[case("", "client-certificate-data: YQ==, client-key: k, client-key-data: ''", None)]
     #[case("", "client-certificate-data: YQ==, client-key: k, token: '', username: ''", None)]
     #[case("", "exec: {command: x, apiVersion: client.authentication.k8s.io/v1beta1}", None)]
     #[case(

@@ -113,7 +113,7 @@ fn evaluate(compiled: &Compiled, claims: &Value, may_go_on: &MayGoOn<'_>) -> Res
     }
     let mut failed = Vec::new();
     for (message, expression) in &compiled.validations {
-        let holds = vars.satisfy(expression, &variables, may_go_on);
+        let holds = vars.is_true(expression, &variables, may_go_on);
         if !holds.map_err(|error| format!("failed to evaluate validation: {error}"))? {
             failed.push(message.as_str());
         }
