@@ -124,7 +124,6 @@ mod tests {
 
     #[rstest::rstest]
     #[case("token: t, username: '', password: ''", "token")]
-    #[case("token: t, username: '', password: p", "token")]
     #[case("token: '', tokenFile: f", "file")]
     #[case("token: '', username: u, password: ''", "login")]
     fn empty_fields_stand_for_nothing(#[case] user: &str, #[case] expected: &str) {
