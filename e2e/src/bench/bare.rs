@@ -183,13 +183,14 @@ impl<'a> Bare<'a> {
     }
 }
 
-/// The status of a unit that is Ready. The API asks for all of it (KS 13), and the API server's work at each write of a Kustomization,
+/// The status of a unit that is Ready, but for the word. The API asks for all of it (KS 13), and the API server's work at each write of a Kustomization,
 /// also at those of users, grows with it.
 fn status(name: &str, revision: &str) -> Value {
     let now = jiff::Timestamp::now().strftime("%FT%TZ").to_string();
     let revision = format!("{revision}@sha256:{:064}", 0);
+    // A service of Weir writes that it has seen the newest generation of a suspended object if that is Ready.
     let condition = |type_: &str, reason: &str, message: String| {
-        json!({"type": type_, "status": "True", "reason": reason, "message": message,
+        json!({"type": type_, "status": "False", "reason": reason, "message": message,
             "observedGeneration": 1, "lastTransitionTime": now})
     };
     let entries = ["_ServiceAccount", "_Service", "apps_Deployment", "networking.k8s.io_Ingress"]
