@@ -183,7 +183,7 @@ impl<'a> Bare<'a> {
     }
 }
 
-/// The status of a unit that is Ready, but for the word. The API asks for all of it (KS 13), and the API server's work at each write of a Kustomization,
+/// The status of a unit that is Ready, with `False` for `True`. The API asks for all of it (KS 13), and the API server's work at each write of a Kustomization,
 /// also at those of users, grows with it.
 fn status(name: &str, revision: &str) -> Value {
     let now = jiff::Timestamp::now().strftime("%FT%TZ").to_string();
