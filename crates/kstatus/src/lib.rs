@@ -1,4 +1,4 @@
-//! How far a Kubernetes object has come: the status that `kstatus` (Flux's fork of cli-utils) gives it.
+//! The progress of a Kubernetes object: the status that `kstatus` (Flux's fork of cli-utils) gives it.
 //!
 //! ```text
 //! object (JSON) ──► Job table ─────────────────────────────┐

@@ -1,4 +1,4 @@
-//! Where the files of one object lie.
+//! The place of one object's files.
 
 use crate::path::{RelPath, RelPathError};
 

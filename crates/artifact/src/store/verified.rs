@@ -1,4 +1,5 @@
-//! Which large files are known to be what their digests say, so that they are not read whole at every run.
+//! Large files that are known to have the content of their digests, so that they are not read whole at
+//! every run.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};

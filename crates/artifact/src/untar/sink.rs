@@ -1,4 +1,4 @@
-//! Where unpacked files go: memory or a rooted directory.
+//! Destinations of unpacked files: memory or a rooted directory.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};

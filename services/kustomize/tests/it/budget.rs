@@ -1,4 +1,4 @@
-//! How many requests of the API server a Kustomization costs.
+//! The number of requests that a Kustomization costs.
 
 use std::time::Instant;
 

@@ -1,4 +1,4 @@
-//! Which entries of a source a copy operation is about (SRC-AGN-13, SRC-AGN-14).
+//! The entries of a source that a copy operation is about (SRC-AGN-13, SRC-AGN-14).
 
 use weir_artifact::RelPath;
 

@@ -1,4 +1,4 @@
-//! Where the chart comes from (SRC-CHT-2, SRC-CHT-3).
+//! Observes where the chart comes from (SRC-CHT-2, SRC-CHT-3).
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! Which charts a change of a source concerns (SRC-CHT-1). Only those of its own namespace: a source of the same name
-//! elsewhere is another one (source.md 20, line 7).
+//! The charts that a change of a source concerns (SRC-CHT-1). Only those of its own namespace: a source of the same
+//! name elsewhere is another one (source.md 20, line 7).
 
 use weir_api::condition_type::FETCH_FAILED;
 use weir_api::{FluxObject, HelmChart};

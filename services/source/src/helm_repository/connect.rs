@@ -1,4 +1,4 @@
-//! How a repository is reached: its Secrets become a client with credentials (SRC-HRP-7, SRC-HRP-8).
+//! Makes a client with credentials of a repository's Secrets (SRC-HRP-7, SRC-HRP-8).
 
 use weir_access::{ReadError, Secret, Secrets, TransportError};
 use weir_api::HelmRepository;

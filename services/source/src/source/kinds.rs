@@ -1,4 +1,4 @@
-//! Where each kind keeps what all sources have.
+//! The parts of all sources, found in each kind.
 
 use std::time::Duration;
 

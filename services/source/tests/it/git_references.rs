@@ -1,4 +1,4 @@
-//! Which commit a reference stands for, and what it costs to find out that nothing is new.
+//! The commit that a reference stands for, and the cost of finding out that nothing is new.
 
 use serde_json::json;
 use weir_testkit::{GitServer, touch_requested_at};

@@ -1,4 +1,4 @@
-//! Where the credentials of an `OCIRepository` come from, charts as artifacts, and that nothing takes longer than it may.
+//! Credentials of an `OCIRepository`, charts as artifacts, and the time that each request may take.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! How artifacts in pieces come, are replaced, are read meanwhile, and go.
+//! Artifacts in pieces come, are replaced, are read meanwhile, and go.
 
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;

@@ -1,4 +1,4 @@
-//! How an artifact has to be signed, as an object and its Secrets say.
+//! The signature that an object and its Secrets ask of an artifact.
 
 use weir_access::{Secret, Secrets};
 use weir_api::source::OciRepositoryVerification;

@@ -1,4 +1,4 @@
-//! Where sources, artifacts and their files lie, and that none gets into another's way (deviation 15).
+//! Places of sources, artifacts and their files: none gets into another's way (deviation 15).
 
 use serde_json::{Value, json};
 use weir_testkit::Artifact;
