@@ -1,4 +1,4 @@
-//! In which order objects are applied; deletion is the reverse (KS-SSA-14, KS-GC-1).
+//! The order in which objects are applied; deletion is the reverse (KS-SSA-14, KS-GC-1).
 
 use std::cmp::Ordering;
 

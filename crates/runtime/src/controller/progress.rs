@@ -10,7 +10,8 @@ use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
 
 /// A run shorter than this writes no progress: people hardly see it, and each write costs the API server as much as the
-/// result does (DESIGN §5). Under load runs are longer just because the API server is busy; writing more would not help.
+/// result does (docs/adr/0013). Under load runs are longer just because the API server is busy; writing more would not
+/// help.
 const QUIET: Duration = Duration::from_secs(2);
 
 /// Message of a run in progress.
