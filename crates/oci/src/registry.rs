@@ -3,6 +3,7 @@
 mod attached;
 mod blob;
 mod connect;
+mod content;
 mod layers;
 mod link;
 mod push;

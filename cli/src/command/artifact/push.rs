@@ -1,12 +1,14 @@
 //! `weir push artifact` (CLI-ART03).
 
 use std::collections::BTreeMap;
-use std::io::Read;
+use std::fs::File;
+use std::io;
 
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use jiff::Timestamp;
 use serde_json::json;
+use weir_artifact::{Algorithm, Hasher};
 use weir_oci::{Descriptor, Reference, Registry};
 
 use super::content::{Content, Ignored};
@@ -100,9 +102,8 @@ impl Push {
         };
         let mut packed = content.packed(&self.ignored).map_err(|error| failed(&error))?;
         layer::check_size(packed.metadata()?.len()).map_err(|error| failed(&error))?;
-        let mut layer = Vec::new();
-        packed.read_to_end(&mut layer).map_err(|error| failed(&error))?;
-        let digest = push(registry.for_pushes(), &reference, layer, &annotations).await?;
+        let layer = described(&mut packed).map_err(|error| failed(&error))?;
+        let digest = push(registry.for_pushes(), &reference, (&layer, packed), &annotations).await?;
         self.report(&reference, &digest)
     }
 
@@ -164,15 +165,22 @@ fn formats() -> PossibleValuesParser {
     PossibleValuesParser::new(["json", "yaml", ""].map(|form| PossibleValue::new(form).hide(form.is_empty())))
 }
 
+/// Returns the entry of a layer in the manifest.
+fn described(layer: &mut File) -> io::Result<Descriptor> {
+    let mut hasher = Hasher::new(Algorithm::Sha256);
+    let size = io::copy(layer, &mut hasher)?;
+    Ok(Descriptor { media_type: CONTENT.to_owned(), digest: hasher.finish(), size })
+}
+
 /// Pushes layer, configuration and manifest, and returns the digest of the manifest.
 async fn push(
     mut registry: Registry,
     reference: &Reference,
-    layer: Vec<u8>,
+    (layer, content): (&Descriptor, File),
     annotations: &BTreeMap<String, String>,
 ) -> Result<String, Error> {
     let failed = failed("pushing artifact failed: pushing artifact failed: ");
-    let layer = registry.push_blob(CONTENT, layer.into()).await.map_err(|error| match error {
+    registry.push_file(layer, content).await.map_err(|error| match error {
         weir_oci::Error::Unreachable { .. } => {
             Error::Artifact(format!("error setting up transport: {error}"))
         }
@@ -184,7 +192,7 @@ async fn push(
         "schemaVersion": 2,
         "mediaType": MANIFEST,
         "config": entry(&config),
-        "layers": [entry(&layer)],
+        "layers": [entry(layer)],
         "annotations": annotations,
     });
     let manifest = manifest.to_string().into_bytes();

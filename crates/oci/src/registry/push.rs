@@ -1,10 +1,14 @@
 //! Writing: blobs in one piece each, and manifests, also those that are there already and get another tag.
 
+use std::fs::File;
+use std::sync::Arc;
+
 use bytes::Bytes;
 use reqwest::{Method, Response, header};
 use url::Url;
 use weir_artifact::{Algorithm, Digest};
 
+use super::content::Content;
 use super::send::{Extra, below};
 use super::{Answer, Registry, manifest_path};
 use crate::error::{Error, shown};
@@ -21,8 +25,21 @@ impl Registry {
     pub async fn push_blob(&mut self, media_type: &str, content: Bytes) -> Result<Descriptor, Error> {
         let digest = Digest::of(Algorithm::Sha256, &content);
         let descriptor = Descriptor { media_type: media_type.to_owned(), digest, size: content.len() as u64 };
+        self.upload(&descriptor, Content::Bytes(content)).await?;
+        Ok(descriptor)
+    }
+
+    /// Uploads a file as the blob that `descriptor` describes, unless the repository has it. It is never in memory as a whole.
+    ///
+    /// # Errors
+    /// When the registry does not let us, or the file cannot be read to the size that is described.
+    pub async fn push_file(&mut self, descriptor: &Descriptor, file: File) -> Result<(), Error> {
+        self.upload(descriptor, Content::File(Arc::new(file), descriptor.size)).await
+    }
+
+    async fn upload(&mut self, descriptor: &Descriptor, content: Content) -> Result<(), Error> {
         match self.request(Method::HEAD, &format!("blobs/{}", descriptor.digest)).await {
-            Ok(_) => return Ok(descriptor),
+            Ok(_) => return Ok(()),
             Err(error) if error.is_not_found() => {}
             Err(error) => return Err(error),
         }
@@ -30,8 +47,7 @@ impl Registry {
         let mut place = place(&started)?;
         place.query_pairs_mut().append_pair("digest", &descriptor.digest.to_string());
         let extra = Extra { content: Some((BLOB.to_owned(), content)), ..Extra::default() };
-        self.request_with(extra, Method::PUT, move |_| place.clone()).await?;
-        Ok(descriptor)
+        self.request_with(extra, Method::PUT, move |_| place.clone()).await.map(drop)
     }
 
     /// Uploads a manifest under a tag and returns its digest.
@@ -46,7 +62,8 @@ impl Registry {
     ) -> Result<Digest, Error> {
         let digest = Digest::of(Algorithm::Sha256, &manifest);
         let path = format!("{}/{}", self.repository.path(), manifest_path(tag)?);
-        let extra = Extra { content: Some((media_type.to_owned(), manifest)), ..Extra::default() };
+        let extra =
+            Extra { content: Some((media_type.to_owned(), Content::Bytes(manifest))), ..Extra::default() };
         self.request_with(extra, Method::PUT, move |base| below(base, &path)).await?;
         Ok(digest)
     }

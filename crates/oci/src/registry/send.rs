@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use bytes::Bytes;
 use reqwest::{Method, Response, StatusCode, header};
 use url::Url;
 
+use super::content::Content;
 use super::{ACCEPT, Registry};
 use crate::error::Error;
 
@@ -28,7 +28,7 @@ pub(super) struct Extra {
     /// First byte of the answer's body that is wanted. Registries may give all of them.
     pub(super) start: u64,
     /// Media type and body of the request.
-    pub(super) content: Option<(String, Bytes)>,
+    pub(super) content: Option<(String, Content)>,
 }
 
 /// The URL of a path below another one. Whatever the path looks like, it is no other host.
@@ -104,7 +104,7 @@ impl Registry {
             request = request.header(header::RANGE, format!("bytes={}-", extra.start));
         }
         if let Some((media_type, content)) = &extra.content {
-            request = request.header(header::CONTENT_TYPE, media_type).body(content.clone());
+            request = content.sent_with(request.header(header::CONTENT_TYPE, media_type));
         }
         let response = self.send(request, method, &url).await?;
         if response.status().is_success() {

@@ -1,12 +1,15 @@
 //! Writing to a registry.
 
+use std::io::Write;
+
 use axum::Router;
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
 use axum::routing::{head, post};
 use tokio::task::JoinSet;
-use weir_oci::Error;
-use weir_testkit::Registry;
+use weir_artifact::{Algorithm, Digest};
+use weir_oci::{Descriptor, Error};
+use weir_testkit::{Fault, FaultProxy, Registry};
 
 use crate::{insecure, open};
 
@@ -29,6 +32,28 @@ async fn what_is_pushed_can_be_read_and_tagged() {
     handle.push_manifest("latest", &media_type, raw).await.unwrap();
     assert_eq!(handle.resolve("latest").await.unwrap(), digest);
     assert_eq!(handle.manifest(&digest).await.unwrap().layers, [layer]);
+}
+
+/// CLI-ART03: a layer is as large as it is, and goes on its way from the disk; what is tried again begins anew.
+#[tokio::test]
+async fn a_file_is_pushed_piece_by_piece() {
+    let registry = Registry::start().await.unwrap();
+    let proxy = FaultProxy::http(registry.address()).await.unwrap();
+    let mut handle = open(&proxy.address(), "app", insecure()).for_pushes();
+    let content: Vec<u8> = (0..700_001_u32).flat_map(u32::to_le_bytes).collect();
+    let mut file = tempfile::tempfile().unwrap();
+    file.write_all(&content).unwrap();
+    let size = content.len() as u64;
+    let digest = Digest::of(Algorithm::Sha256, &content);
+    let layer = Descriptor { media_type: "text/plain".to_owned(), digest, size };
+    proxy.set_for("PUT", 1, Fault::Status(503, None));
+    handle.push_file(&layer, file.try_clone().unwrap()).await.unwrap();
+    handle.push_file(&layer, file).await.unwrap();
+    let (mut blob, mut pulled) = (handle.blob(&layer).await.unwrap(), Vec::new());
+    while let Some(piece) = blob.next().await.unwrap() {
+        pulled.extend_from_slice(&piece);
+    }
+    assert!(pulled == content, "{} bytes", pulled.len());
 }
 
 /// The credentials of an upload are for the registry, and no answer leads them elsewhere.
