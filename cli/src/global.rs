@@ -47,14 +47,15 @@ impl Global {
         let kubeconfig = self.access.kubeconfig()?;
         let namespace = self.namespace_with(kubeconfig.as_ref())?;
         let mut config = self.access.config(kubeconfig.as_ref())?;
-        if let Some(file) = &kubeconfig {
-            let renewing = self.access.renew_token(file, &mut config);
-            timeout_at(deadline, renewing).await.map_err(|_| Error::Deadline)??;
+        let oidc = kubeconfig.as_ref().and_then(|file| self.access.take_oidc_login(file, &mut config));
+        if let Some(login) = oidc.clone() {
+            timeout_at(deadline, login.header()).await.map_err(|_| Error::Deadline)??;
         }
         let program = login::program(&config.auth_info);
         let builder = weir_runtime::client::builder(config)
             .map_err(|error| login::refused(&error, program.as_deref()))?;
-        let client = builder.with_layer(&self.access.throttle()).build();
+        let bearing = oidc::Bearing(oidc);
+        let client = builder.with_layer(&bearing).with_layer(&self.access.throttle()).build();
         Ok(Cluster { client, namespace, deadline })
     }
 
@@ -99,4 +100,10 @@ impl Global {
         }
         namespace::choose(wishes)
     }
+}
+
+/// Returns the namespace that the services are in where no flag says otherwise: that of the environment, or the usual one.
+pub(crate) fn services_namespace() -> String {
+    let wishes = Wishes { of_environment: environment::text("SYSTEM_NAMESPACE"), ..Wishes::default() };
+    namespace::choose(wishes).unwrap_or_else(|_| DEFAULT_NAMESPACE.to_owned())
 }

@@ -5,7 +5,6 @@ use std::str::FromStr;
 
 use clap::Args;
 use http::uri::InvalidUri;
-use jiff::Timestamp;
 use kube::Config;
 use kube::config::{
     AuthInfo, ExecInteractiveMode, InClusterError, KubeConfigOptions, Kubeconfig, KubeconfigError,
@@ -18,7 +17,6 @@ use super::{kubeconfig, login, oidc};
 use crate::error::{Error, chain};
 use crate::given::{Given, drop_empty_secret, path};
 use crate::integer;
-use crate::output::progress;
 
 /// Largest file read for a flag, in bytes: token files have about one KiB.
 const MAX_FILE: u64 = 64 * 1024;
@@ -210,23 +208,17 @@ impl ClusterFlags {
             || file.current_context.as_ref().is_some_and(|it| !it.is_empty())
     }
 
-    /// Renews the token of a user who logs in by OIDC, if it has ended, and keeps the new one. Nothing is asked where nobody waits for more
-    /// than a moment.
-    pub(super) async fn renew_token(&self, file: &Kubeconfig, config: &mut Config) -> Result<(), Error> {
-        let login = config.auth_info.auth_provider.as_mut().filter(|login| login.name == "oidc");
-        let Some(login) = login.filter(|login| oidc::is_due(&login.config, Timestamp::now())) else {
-            return Ok(());
-        };
-        if self.asks_nobody {
-            return Err(Error::KubeConfig("the token of the user has ended".to_owned()));
+    /// Takes the login of a user who logs in by OIDC out of a configuration: the library renews tokens without a proxy and an
+    /// authority, and keeps none. Another login of the user goes first, as with kubectl.
+    pub(super) fn take_oidc_login(&self, file: &Kubeconfig, config: &mut Config) -> Option<oidc::Login> {
+        let auth = &mut config.auth_info;
+        let provider = auth.auth_provider.take_if(|login| login.name == "oidc")?;
+        if auth.token.is_some() || auth.token_file.is_some() || auth.username.is_some() {
+            return None;
         }
-        oidc::renew(&mut login.config).await?;
         let paths = self.kubeconfig.clone().map_or_else(client::kubeconfig::files, |path| vec![path]);
         let user = self.user_of(file).unwrap_or_default();
-        if let Err(reason) = oidc::keep(&paths, &user, &login.config) {
-            progress::warning(&format!("could not persist new tokens: {reason}"));
-        }
-        Ok(())
+        Some(oidc::Login::new(provider.config, user, paths, self.asks_nobody))
     }
 
     /// The name of the user that is chosen.

@@ -1,6 +1,8 @@
 //! Users who log in by `auth-provider: oidc` (CLI-G02). As with kubectl, a token whose time is over is renewed, and what the issuer gives is
 //! kept in the kubeconfig: many issuers take each refresh token once.
 
+mod bearer;
+
 use std::collections::HashMap;
 use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, fchown};
@@ -19,6 +21,7 @@ use weir_auth::rest;
 use weir_http::{Clients, Profile};
 use weir_runtime::client::kubeconfig;
 
+pub(super) use self::bearer::{Bearing, Login};
 use crate::error::Error;
 use crate::input;
 use crate::output::manifest;
@@ -51,22 +54,25 @@ struct Issued {
     refresh_token: Option<String>,
 }
 
-/// The end of a token's life.
+/// The end of a token's life; one that names none has ended.
 #[derive(Deserialize)]
 struct Claims {
+    #[serde(default)]
     exp: f64,
 }
 
-/// Returns true when the token has ended and there is a refresh token. Where there is none, the client says so.
-pub(super) fn is_due(settings: &Settings, now: Timestamp) -> bool {
-    let has_ended = settings
-        .get(ID_TOKEN)
-        .is_none_or(|token| end(token).is_some_and(|end| end <= now.as_second() as f64 + LEEWAY));
-    has_ended && filled(settings, REFRESH_TOKEN).is_some()
+/// Returns the token, unless it has ended.
+fn valid_token(settings: &Settings, now: Timestamp) -> Result<Option<&str>, Error> {
+    let Some(token) = filled(settings, ID_TOKEN) else { return Ok(None) };
+    let claims = weir_auth::unverified_claims::<Claims>(token);
+    let end = claims.ok_or_else(|| refused(settings, "the id-token is no valid JWT"))?.exp;
+    Ok(Some(token).filter(|_| end > now.as_second() as f64 + LEEWAY))
 }
 
-fn end(token: &str) -> Option<f64> {
-    Some(weir_auth::unverified_claims::<Claims>(token)?.exp)
+/// Returns the reason for which a user is not logged in.
+fn refused(settings: &Settings, reason: &str) -> Error {
+    let issuer = filled(settings, ISSUER).unwrap_or_default();
+    Error::KubeConfig(format!("the user of the kubeconfig logs in at '{issuer}': {reason}"))
 }
 
 fn filled<'s>(settings: &'s Settings, key: &str) -> Option<&'s str> {
@@ -74,12 +80,13 @@ fn filled<'s>(settings: &'s Settings, key: &str) -> Option<&'s str> {
 }
 
 /// Asks the issuer for new tokens.
-pub(super) async fn renew(settings: &mut Settings) -> Result<(), Error> {
-    let issuer = filled(settings, ISSUER).unwrap_or_default().to_owned();
-    let failed =
-        |reason| Error::KubeConfig(format!("the user of the kubeconfig logs in at '{issuer}': {reason}"));
-    let issued = issued(settings).await.map_err(failed)?;
-    let missing = || failed("token response did not contain an id_token".to_owned());
+async fn renew(settings: &mut Settings) -> Result<(), Error> {
+    if filled(settings, REFRESH_TOKEN).is_none() {
+        let reason = "No valid id-token, and cannot refresh without refresh-token";
+        return Err(refused(settings, reason));
+    }
+    let issued = issued(settings).await.map_err(|reason| refused(settings, &reason))?;
+    let missing = || refused(settings, "token response did not contain an id_token");
     settings.insert(ID_TOKEN.to_owned(), issued.id_token.ok_or_else(missing)?);
     if let Some(token) = issued.refresh_token.filter(|token| !token.is_empty()) {
         settings.insert(REFRESH_TOKEN.to_owned(), token);
@@ -130,7 +137,7 @@ async fn answer<T: DeserializeOwned>(request: RequestBuilder, secrets: &[SecretS
 }
 
 /// Writes the tokens of a user into the file that the user comes from, the first of `paths` that has one of that name.
-pub(super) fn keep(paths: &[PathBuf], user: &str, settings: &Settings) -> Result<(), String> {
+fn keep(paths: &[PathBuf], user: &str, settings: &Settings) -> Result<(), String> {
     for path in paths {
         let text = match kubeconfig::text(path) {
             Err(kubeconfig::Error::Unreadable { cause, .. }) if cause.kind() == io::ErrorKind::NotFound => {
@@ -187,21 +194,20 @@ mod tests {
     }
 
     #[rstest::rstest]
-    #[case(Some(token("{\"exp\":1000}")), "r", false)]
-    #[case(Some(token("{\"exp\":110.5}")), "r", false)]
-    #[case(Some(token("{\"exp\":110}")), "r", true)]
-    #[case(Some(token("{\"exp\":110}")), "", false)]
-    #[case(Some(token("{}")), "r", false)]
-    #[case(Some("none".to_owned()), "r", false)]
-    #[case(None, "r", true)]
-    fn tokens_are_renewed_shortly_before_they_end(
+    #[case(Some(token("{\"exp\":1000}")), Some(true))]
+    #[case(Some(token("{\"exp\":110.5}")), Some(true))]
+    #[case(Some(token("{\"exp\":110}")), Some(false))]
+    #[case(Some(token("{}")), Some(false))]
+    #[case(Some(String::new()), Some(false))]
+    #[case(Some("none".to_owned()), None)]
+    #[case(None, Some(false))]
+    fn a_token_is_good_until_shortly_before_its_end(
         #[case] id_token: Option<String>,
-        #[case] refresh: &str,
-        #[case] expected: bool,
+        #[case] expected: Option<bool>,
     ) {
-        let mut settings = Settings::from([(REFRESH_TOKEN.to_owned(), refresh.to_owned())]);
-        settings.extend(id_token.map(|token| (ID_TOKEN.to_owned(), token)));
-        assert_eq!(is_due(&settings, Timestamp::from_second(100).unwrap()), expected);
+        let settings = id_token.map(|token| (ID_TOKEN.to_owned(), token)).into_iter().collect();
+        let token = valid_token(&settings, Timestamp::from_second(100).unwrap());
+        assert_eq!(token.ok().map(|token| token.is_some()), expected);
     }
 
     #[test]

@@ -95,6 +95,68 @@ async fn an_expired_token_is_refreshed_once() {
     }
 }
 
+/// An issuer whose tokens are over at once, and which takes each refresh token once.
+async fn hasty_issuer(identity: &Identity, refreshed: &Arc<Mutex<usize>>) -> Server {
+    let metadata = async |headers: HeaderMap| {
+        let host = headers["host"].to_str().unwrap().to_owned();
+        Json(json!({ "token_endpoint": format!("https://{host}/token") }))
+    };
+    let issue = async |State(refreshed): State<Arc<Mutex<usize>>>,
+                       body: String|
+           -> Result<Json<Value>, (StatusCode, String)> {
+        let mut refreshed = refreshed.lock();
+        if !body.contains(&format!("refresh_token=r{refreshed}&"))
+            && !body.ends_with(&format!("=r{refreshed}"))
+        {
+            return Err((StatusCode::BAD_REQUEST, body));
+        }
+        *refreshed += 1;
+        let number = *refreshed;
+        Ok(Json(json!({ "id_token": token(number as u64), "refresh_token": format!("r{number}") })))
+    };
+    let app = Router::new().route("/.well-known/openid-configuration", get(metadata));
+    let app = app.route("/token", post(issue)).with_state(Arc::clone(refreshed));
+    Server::start(app, Some(identity)).await.unwrap()
+}
+
+/// As for commands that run for long, such as `watch`: each request has a token that has not ended, and the last one is kept.
+#[tokio::test]
+async fn a_token_that_ends_while_a_command_runs_is_renewed() {
+    let (own, other) =
+        (Identity::for_names(&["localhost"]).unwrap(), Identity::for_names(&["localhost"]).unwrap());
+    let (seen, refreshed) = (Seen::default(), Arc::default());
+    let (issuer, server) = (hasty_issuer(&other, &refreshed).await, api_server(&own, &seen).await);
+    let folder = Folder::new("oidc-hasty").unwrap();
+    let authority = folder.write("authority.pem", &own.ca_pem).unwrap();
+    let of_issuer = folder.write("issuer.pem", &other.ca_pem).unwrap();
+    let config = json!({
+        "idp-issuer-url": format!("https://localhost:{}", issuer.address().port()),
+        "client-id": "weir", "refresh-token": "r0", "idp-certificate-authority": of_issuer,
+    });
+    let kubeconfig = json!({
+        "apiVersion": "v1", "kind": "Config", "current-context": "c",
+        "contexts": [{ "name": "c", "context": { "cluster": "c", "user": "u" } }],
+        "clusters": [{ "name": "c", "cluster": {
+            "server": format!("https://localhost:{}", server.address().port()),
+            "certificate-authority": authority,
+        } }],
+        "users": [{ "name": "u", "user": { "auth-provider": { "name": "oidc", "config": config } } }],
+    });
+    let path = folder.write("kubeconfig", kubeconfig.to_string()).unwrap();
+    let shown = Weir::default().with_kubeconfig(&path).transcript(&["get sources all"]).await;
+    let (seen, refreshed) = (seen.lock().clone(), *refreshed.lock());
+    assert!(seen.len() > 2, "{seen:?}: {shown}");
+    // One token was for the first look at the login, before any request.
+    let expected: Vec<_> = (2..=refreshed as u64).map(|end| format!("Bearer {}", token(end))).collect();
+    let sorted = |mut tokens: Vec<String>| {
+        tokens.sort();
+        tokens
+    };
+    assert_eq!(sorted(seen), sorted(expected), "{shown}");
+    let kept = std::fs::read_to_string(&path).unwrap();
+    assert!(kept.contains(&format!("refresh-token: r{refreshed}\n")), "{kept}");
+}
+
 /// An issuer that has seen the token before says so; the answer repeats it, the command does not.
 #[tokio::test]
 async fn a_refusal_of_the_issuer_is_told() {
