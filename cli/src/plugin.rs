@@ -57,19 +57,25 @@ impl Plugins {
         self.0.iter().map(|(name, path)| (name.as_str(), path.as_path()))
     }
 
-    /// Replaces this process by the plugin that it was started for, if it was started for one: all arguments but its name are
-    /// the plugin's, also the flags before it. Returns the reason if that does not work.
+    /// Replaces this process by the plugin that it was started for, if it was started for one. Returns the reason if that does not
+    /// work.
     pub(crate) fn run(&self, commands: Command) -> Option<Error> {
+        let (program, words) = self.called(commands, std::env::args_os().collect())?;
+        let cause = std::process::Command::new(program).args(words).exec();
+        Some(Error::File { path: program.display().to_string(), cause })
+    }
+
+    /// Returns the plugin that a command line calls, and its words: all but its name, also the flags before it.
+    pub(crate) fn called(&self, commands: Command, line: Vec<OsString>) -> Option<(&Path, Vec<OsString>)> {
         let parser = value_parser!(OsString);
         let parsed = commands.allow_external_subcommands(true).external_subcommand_value_parser(parser);
-        let matches = parsed.try_get_matches().ok()?;
+        let matches = parsed.try_get_matches_from(&line).ok()?;
         let (name, matches) = matches.subcommand()?;
-        let path = self.0.get(name)?;
+        let program = self.0.get(name)?.as_path();
         let behind = matches.try_get_many::<OsString>("").ok().flatten().map_or(0, Iterator::count);
-        let mut words: Vec<_> = std::env::args_os().skip(1).collect();
+        let mut words: Vec<_> = line.into_iter().skip(1).collect();
         words.remove(words.len().checked_sub(behind + 1)?);
-        let cause = std::process::Command::new(path).args(words).exec();
-        Some(Error::File { path: path.display().to_string(), cause })
+        Some((program, words))
     }
 
     /// Adds the plugins to the commands that help texts list.

@@ -1,9 +1,11 @@
 //! `weir completion`, and the answers to shells that complete a command line (CLI-CMP01).
 //!
 //! The script of a shell calls this program again for each completion, with the words of the command line behind `--` and
-//! [`VARIABLE`] set. Commands and flags come from the tree of commands, names from the cluster and the kubeconfig.
+//! [`VARIABLE`] set. Commands and flags come from the tree of commands, names from the cluster and the kubeconfig, arguments of a plugin
+//! from the plugin.
 
 mod bash;
+mod delegate;
 mod line;
 mod names;
 
@@ -15,9 +17,12 @@ use clap_complete::CompleteEnv;
 use clap_complete::env::{EnvCompleter, Fish, Powershell, Shells, Zsh};
 
 use self::bash::Bash;
+use self::delegate::Call;
 use self::line::Line;
+use crate::cli::commands;
 use crate::error::Error;
 use crate::output::print;
+use crate::plugin::Plugins;
 
 /// Environment variable that asks for completions; its value is the shell.
 const VARIABLE: &str = "_WEIR_COMPLETE";
@@ -68,8 +73,12 @@ impl Completion {
 pub(crate) fn answer(command: fn() -> Command) -> Option<ExitCode> {
     std::env::var_os(VARIABLE)?;
     let line = Arc::new(Line::of_process());
+    let plugins = Plugins::find(command);
     let with_names = || {
-        let mut tree = command();
+        if let Some(call) = called(&plugins, &line) {
+            return delegate::commands(call);
+        }
+        let mut tree = plugins.listed(command());
         tree.build();
         let tree = without_values(tree);
         let tree = names::attach(tree, &[], &names::Asker { line: Arc::clone(&line), command });
@@ -84,6 +93,17 @@ pub(crate) fn answer(command: fn() -> Command) -> Option<ExitCode> {
         Ok(false) => None,
         Err(_) => Some(ExitCode::FAILURE),
     }
+}
+
+/// Returns the plugin that a line calls, unless its name is still to be completed.
+fn called(plugins: &Plugins, line: &Line) -> Option<Call> {
+    if plugins.is_empty() {
+        return None;
+    }
+    let (mut words, index) = line.words();
+    words.truncate(index);
+    let (program, words) = plugins.called(commands(), words)?;
+    Some(Call { program: program.to_owned(), words })
 }
 
 /// Makes flags that are on or off take nothing: their value stands behind `=` only, and the next word is another one.

@@ -71,6 +71,34 @@ async fn programs_of_the_folder_are_commands() {
     assert_eq!(own.transcript(&["plugin list"]).await, "$ weir plugin list\nNo plugins found\n\n");
 }
 
+/// As Flux's command does, with the answers of cobra's `__complete`: the plugin knows its words, and nobody else.
+#[tokio::test]
+async fn plugins_complete_their_own_words() {
+    let folder = Folder::new("completing").unwrap();
+    let script = "#!/bin/sh\n[ \"$1\" = __complete ] || exit 1\nshift\n[ \"$1\" != fail ] || exit 3\n\
+                  printf 'tree\\tShows all\\n--all\\ntrunk\\ngot:%s\\n:4\\n' \"$*\"\n";
+    folder.write("draft", script).unwrap();
+    let mut install = std::process::Command::new("install");
+    let program = folder.join("flux-operator");
+    assert!(install.args(["-m", "755"]).arg(folder.join("draft")).arg(program).status().unwrap().success());
+    let weir = Weir::default().with_env("FLUXCD_PLUGINS", folder.path().to_str().unwrap());
+    let weir = weir.with_env("WEIR_COMPLETION_WAIT", "60s");
+    let completed = async |line: &str| {
+        let mut command = weir.command("--");
+        command.args(line.split(' ')).env("_WEIR_COMPLETE", "fish");
+        let output = command.output().await.unwrap();
+        assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert_eq!(completed("weir oper").await, "operator\tRun the plugin operator\n");
+    assert_eq!(completed("weir operator tr").await, "tree\tShows all\ntrunk\n");
+    assert_eq!(completed("weir operator get --a").await, "--all\n");
+    let asked = "weir -n apps operator get --export x -- got:";
+    assert_eq!(completed(asked).await, "got:-n apps get --export x -- got:\n");
+    assert_eq!(completed("weir operator fail ").await, "");
+    assert!(completed("weir get kustomizat").await.starts_with("kustomizations"));
+}
+
 #[tokio::test]
 async fn the_folder_in_the_home_folder() {
     let home = Folder::new("home").unwrap();
