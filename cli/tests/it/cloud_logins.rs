@@ -5,6 +5,7 @@ use std::path::Path;
 
 use axum::http::StatusCode;
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 use weir_testkit::{Cloud, Folder};
 
 use crate::weir::Weir;
@@ -128,6 +129,20 @@ async fn azure_by_its_command_line() {
 }
 
 #[tokio::test]
+async fn azure_by_powershell() {
+    let person = Person::new().await;
+    person.has_program("az", "echo \"ERROR: Please run 'az login' to setup account.\" >&2\nexit 1");
+    let answer = r#"{"token":"from-pwsh","expires":4070908800}"#;
+    let keeps = "for word; do script=$word; done; echo \"$script\" | base64 -d > \"$HOME/script\"";
+    person.has_program("pwsh", &format!("{keeps}\necho '{answer}'"));
+    let requests = person.logs_in("azure", AZURES).await;
+    assert!(requests[0].contains("access_token=from-pwsh"), "{requests:?}");
+    let script = std::fs::read_to_string(person.home.join("script")).unwrap().replace('\0', "");
+    let asks = "Get-AzAccessToken -ResourceUrl 'https://containerregistry.azure.net'";
+    assert!(script.contains(asks), "{script}");
+}
+
+#[tokio::test]
 async fn azure_without_a_login() {
     let person = Person::new().await;
     person.has_program("az", "echo \"ERROR: Please run 'az login' to setup account.\" >&2\nexit 1");
@@ -166,6 +181,77 @@ async fn google_by_the_token_of_a_job() {
     );
     assert!(requests[1].contains("subject_token=token-of-the-job"), "{requests:?}");
     assert!(requests[2].contains(":generateAccessToken Bearer direct "), "{requests:?}");
+}
+
+/// The program is only run where the person allows it, and its last answer counts until it ends.
+#[tokio::test]
+async fn google_by_a_program() {
+    let mut person = Person::new().await;
+    let answer = json!({"version": 1, "success": true, "expiration_time": 4_070_908_800_u64,
+        "token_type": "urn:ietf:params:oauth:token-type:id_token", "id_token": "of-a-program"});
+    let told = "echo \"$@ $GOOGLE_EXTERNAL_ACCOUNT_AUDIENCE $GOOGLE_EXTERNAL_ACCOUNT_IMPERSONATED_EMAIL\"";
+    let keeps = "tee \"$GOOGLE_EXTERNAL_ACCOUNT_OUTPUT_FILE\"";
+    let script = format!("{told} >> \"$HOME/told\"\necho '{answer}' | {keeps}");
+    let program = person.has_program("token", &script);
+    let mut file = external();
+    file["credential_source"] = json!({"executable": {"command": format!("{program} --of job"), "output_file": person.home.join("kept")}});
+    let file = person.has("job.json", &file.to_string());
+    person.with_env("GOOGLE_APPLICATION_CREDENTIALS", &file);
+    let refused =
+        person.weir.transcript(&[&format!("list artifacts oci://{GOOGLES}/p/app --provider gcp")]).await;
+    assert!(refused.contains("which GOOGLE_EXTERNAL_ACCOUNT_ALLOW_EXECUTABLES=1 allows to run"), "{refused}");
+    person.with_env("GOOGLE_EXTERNAL_ACCOUNT_ALLOW_EXECUTABLES", "1");
+    for _ in 0..2 {
+        let requests = person.logs_in("gcp", GOOGLES).await;
+        assert!(requests[0].contains("subject_token=of-a-program"), "{requests:?}");
+    }
+    let told = std::fs::read_to_string(person.home.join("told")).unwrap();
+    assert_eq!(told, "--of job //iam.googleapis.com/pool ci@p.iam.gserviceaccount.com\n");
+}
+
+#[tokio::test]
+async fn google_by_keys_of_amazon() {
+    let mut person = Person::new().await;
+    let mut file = external();
+    file["credential_source"] = json!({"environment_id": "aws1"});
+    file["subject_token_type"] = json!("urn:ietf:params:aws:token-type:aws4_request");
+    let file = person.has("job.json", &file.to_string());
+    let variables = [
+        ("GOOGLE_APPLICATION_CREDENTIALS", file.as_str()),
+        ("AWS_ACCESS_KEY_ID", "AKIAJOB"),
+        ("AWS_SECRET_ACCESS_KEY", "hush"),
+        ("AWS_REGION", "eu-west-1"),
+    ];
+    for (name, value) in variables {
+        person.with_env(name, value);
+    }
+    let requests = person.logs_in("gcp", GOOGLES).await;
+    let exchange = &requests[0];
+    assert!(exchange.contains("sts.googleapis.com /v1/token"), "{exchange}");
+    for part in ["aws4_request", "sts.eu-west-1.amazonaws.com", "AKIAJOB", "x-goog-cloud-target-resource"] {
+        assert!(exchange.contains(part), "{part}: {exchange}");
+    }
+    assert!(!exchange.contains("hush"), "{exchange}");
+}
+
+#[tokio::test]
+async fn amazon_by_its_login() {
+    let person = Person::new().await;
+    let session = "arn:aws:iam::123456789012:user/me";
+    let config = format!("[default]\nlogin_session = {session}\nregion = eu-west-1\n");
+    person.has(".aws/config", &config);
+    let name = hex::encode(Sha256::digest(session));
+    let kept = json!({
+        "accessToken": {
+            "accessKeyId": "ASIALOGIN", "secretAccessKey": "s", "sessionToken": "t",
+            "accountId": "123456789012", "expiresAt": "2099-01-01T00:00:00Z",
+        },
+        "tokenType": "aws_sigv4", "refreshToken": "r", "idToken": "i",
+        "clientId": "arn:aws:signin:::devtools/same-device", "dpopKey": "none is needed yet",
+    });
+    person.has(&format!(".aws/login/cache/{name}.json"), &kept.to_string());
+    let requests = person.logs_in("aws", AMAZONS).await;
+    assert!(requests[0].contains("Credential=ASIALOGIN/"), "{requests:?}");
 }
 
 #[tokio::test]

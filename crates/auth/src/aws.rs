@@ -1,5 +1,6 @@
 //! Amazon Web Services: keys for an identity, and what they are traded for (SRC-CLD-1, SRC-CLD-2).
 
+mod caller;
 mod codecommit;
 mod ecr;
 mod eks;
@@ -17,6 +18,7 @@ use aws_sdk_sts::error::{ProvideErrorMetadata, SdkError};
 use reqwest::Client;
 use secrecy::ExposeSecret;
 
+pub(crate) use self::caller::proof;
 pub(crate) use self::codecommit::Repository;
 pub(crate) use self::ecr::Registry;
 pub use self::ecr::{is_ecr, is_private_ecr};

@@ -5,6 +5,7 @@ mod application;
 mod certificate;
 mod environment;
 pub(crate) mod machine;
+mod powershell;
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -181,7 +182,7 @@ async fn pod(client: &Client, scope: &str) -> Result<AccessToken, ProviderError>
 }
 
 /// The token of a person or a CI job: as a Pod's where there is any, else that of whoever has logged in to Azure's command line
-/// (`az login`, `azd auth login`), which is Azure's default credential too.
+/// (`az login`, `azd auth login`) or PowerShell, which is Azure's default credential too.
 async fn person(client: &Client, scope: &str) -> Result<AccessToken, ProviderError> {
     if let Some(token) = of_environment(client, scope).await? {
         return Ok(token);
@@ -192,7 +193,11 @@ async fn person(client: &Client, scope: &str) -> Result<AccessToken, ProviderErr
         return Ok(token);
     }
     let tools = DeveloperToolsCredential::new(None).map_err(|error| library(&error))?;
-    issued(&*tools, scope).await
+    match issued(&*tools, scope).await {
+        Ok(token) => Ok(token),
+        // The reason of the command line stays: most people have that, and are told how to log in.
+        Err(error) => powershell::token(scope).await.map_err(|_| error),
+    }
 }
 
 fn variable(name: &str) -> Option<String> {

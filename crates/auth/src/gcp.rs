@@ -1,6 +1,7 @@
 //! Google Cloud: access tokens of the pod, of a person or of a ServiceAccount (SRC-CLD-2, SRC-CLD-4, IR-24).
 
 mod default_credentials;
+mod executable;
 mod external_account;
 mod gke;
 mod key_file;
@@ -75,8 +76,8 @@ pub(crate) async fn registry(client: &Client, identity: &Identity) -> Result<Log
 /// An access token.
 pub(crate) async fn login(client: &Client, identity: &Identity) -> Result<Login, ProviderError> {
     let made = match identity {
-        Identity::Pod(_) => default_credentials::of_pod(client).await,
-        Identity::Person => default_credentials::of_person(client).await,
+        Identity::Pod(_) => default_credentials::of_pod(client, identity).await,
+        Identity::Person => default_credentials::of_person(client, identity).await,
         Identity::Account(account) => federated(client, account).await,
     };
     made.map_err(|error| identity.refused(error))

@@ -26,6 +26,7 @@ mod keyring;
 mod kubernetes;
 mod logins;
 mod operation;
+mod program;
 mod provider;
 mod purpose;
 pub mod rest;

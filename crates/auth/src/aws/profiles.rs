@@ -6,7 +6,7 @@ use aws_runtime::env_config::file::{EnvConfigFileKind as Kind, EnvConfigFiles as
 use aws_types::os_shim_internal::{Env, Fs};
 
 /// Fields of a profile whose keys come from a program, or from a person's login.
-const OF_PEOPLE: [&str; 3] = ["credential_process", "sso_session", "sso_start_url"];
+const OF_PEOPLE: [&str; 4] = ["credential_process", "login_session", "sso_session", "sso_start_url"];
 
 /// Field with the name of the profile whose keys a profile takes.
 const SOURCE: &str = "source_profile";
@@ -20,7 +20,7 @@ pub(super) async fn of_pod() -> ProfileFiles {
     match load(&Fs::real(), &Env::real(), &files, None).await {
         Ok(profiles) if is_of_people(&profiles) => {
             tracing::warn!(
-                "passing over the configuration files of AWS: services run no credential_process and know no SSO"
+                "passing over the configuration files of AWS: services run no credential_process, and know no SSO and no login_session"
             );
             let empty = ProfileFiles::builder().with_contents(Kind::Config, "");
             empty.with_contents(Kind::Credentials, "").build()
@@ -52,6 +52,7 @@ mod tests {
 
     #[rstest::rstest]
     #[case("[default]\ncredential_process = /bin/keys\n", true)]
+    #[case("[default]\nlogin_session = arn:aws:iam::1:user/me\n", true)]
     #[case("[default]\nsso_session = s\n[sso-session s]\nsso_region = r\n", true)]
     #[case(
         "[default]\nsource_profile = a\n[profile a]\nsource_profile = b\n[profile b]\ncredential_process = /bin/keys\n",

@@ -13,6 +13,7 @@ use super::metadata::Metadata;
 use super::{SCOPES, ServiceAccount, User, impersonate, service_account};
 use crate::credentials::Login;
 use crate::error::ProviderError;
+use crate::identity::Identity;
 
 const FILE_VARIABLE: &str = "GOOGLE_APPLICATION_CREDENTIALS";
 /// Names the folder of gcloud.
@@ -34,19 +35,23 @@ struct Impersonated {
 }
 
 /// A login as the Pod.
-pub(super) async fn of_pod(client: &Client) -> Result<Login, ProviderError> {
-    of_file_or_machine(client, named_file()).await
+pub(super) async fn of_pod(client: &Client, identity: &Identity) -> Result<Login, ProviderError> {
+    of_file_or_machine(client, identity, named_file()).await
 }
 
 /// A login as the person or the CI job that runs this command.
-pub(super) async fn of_person(client: &Client) -> Result<Login, ProviderError> {
+pub(super) async fn of_person(client: &Client, identity: &Identity) -> Result<Login, ProviderError> {
     let kept = || kept_file().filter(|path| path.exists());
-    of_file_or_machine(client, named_file().or_else(kept)).await
+    of_file_or_machine(client, identity, named_file().or_else(kept)).await
 }
 
-async fn of_file_or_machine(client: &Client, file: Option<PathBuf>) -> Result<Login, ProviderError> {
+async fn of_file_or_machine(
+    client: &Client,
+    identity: &Identity,
+    file: Option<PathBuf>,
+) -> Result<Login, ProviderError> {
     match file {
-        Some(path) => of_file(client, &read(&path).await?).await,
+        Some(path) => of_file(client, identity, &read(&path).await?).await,
         None => Metadata::new()?.login().await,
     }
 }
@@ -62,23 +67,23 @@ fn kept_file() -> Option<PathBuf> {
     Some(folder.join(FILE))
 }
 
-async fn of_file(client: &Client, file: &[u8]) -> Result<Login, ProviderError> {
+async fn of_file(client: &Client, identity: &Identity, file: &[u8]) -> Result<Login, ProviderError> {
     if kind(file)? != "impersonated_service_account" {
-        return of_source(client, file).await;
+        return of_source(client, identity, file).await;
     }
     let Impersonated { service_account_impersonation_url, delegates, source_credentials } = parse(file)?;
-    let source = of_source(client, source_credentials.get().as_bytes()).await?;
+    let source = of_source(client, identity, source_credentials.get().as_bytes()).await?;
     impersonate(client, &service_account_impersonation_url, &delegates, &source).await
 }
 
-async fn of_source(client: &Client, file: &[u8]) -> Result<Login, ProviderError> {
+async fn of_source(client: &Client, identity: &Identity, file: &[u8]) -> Result<Login, ProviderError> {
     match kind(file)?.as_str() {
         service_account::KIND => {
             let account = ServiceAccount::parse(file).map_err(|error| unusable(error.to_string()))?;
             account.login(client, &SCOPES.join(" ")).await
         }
         "authorized_user" => parse::<User>(file)?.login(client).await,
-        "external_account" => parse::<ExternalAccount>(file)?.login(client).await,
+        "external_account" => parse::<ExternalAccount>(file)?.login(client, identity).await,
         other => Err(unusable(format!("credentials of the type '{other}' are not known"))),
     }
 }

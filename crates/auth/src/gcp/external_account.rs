@@ -10,10 +10,17 @@ use serde::Deserialize;
 use url::Url;
 
 use super::default_credentials::{read, unusable};
+use super::executable::{Executable, Wanted};
 use super::{JWT, exchange, impersonate};
 use crate::credentials::Login;
 use crate::error::ProviderError;
-use crate::rest;
+use crate::identity::Identity;
+use crate::{aws, rest};
+
+/// Environment of credentials that are proven by keys of AWS.
+const AWS: &str = "aws1";
+/// Request that these keys sign, where the file names none.
+const STS: &str = "https://sts.{region}.amazonaws.com?Action=GetCallerIdentity&Version=2011-06-15";
 
 /// An identity that another issuer proves.
 #[derive(Deserialize)]
@@ -31,8 +38,13 @@ pub(super) struct ExternalAccount {
 struct Source {
     /// Mounted, such as that of a Pod.
     file: Option<PathBuf>,
-    /// Named where the token is signed with keys of AWS.
+    /// Named where keys of AWS prove the identity.
     environment_id: Option<String>,
+    /// Request that these keys sign.
+    #[serde(default = "of_sts")]
+    regional_cred_verification_url: String,
+    /// Printed by a program.
+    executable: Option<Executable>,
     /// Requested, such as that of a job of GitHub Actions.
     url: Option<String>,
     /// Headers of the request. They may be secret.
@@ -57,9 +69,13 @@ fn jwt() -> String {
     JWT.to_owned()
 }
 
+fn of_sts() -> String {
+    STS.to_owned()
+}
+
 impl ExternalAccount {
-    pub(super) async fn login(self, client: &Client) -> Result<Login, ProviderError> {
-        let token = self.credential_source.token(client).await?;
+    pub(super) async fn login(self, client: &Client, identity: &Identity) -> Result<Login, ProviderError> {
+        let token = self.proof(client, identity).await?;
         let (audience, kind) = (&self.audience, &self.subject_token_type);
         let login = exchange(client, &self.token_url, audience, kind, &token).await?;
         match &self.service_account_impersonation_url {
@@ -67,15 +83,39 @@ impl ExternalAccount {
             None => Ok(login),
         }
     }
+
+    /// Returns the token of the issuer, or what stands for it.
+    async fn proof(&self, client: &Client, identity: &Identity) -> Result<SecretString, ProviderError> {
+        let source = &self.credential_source;
+        match (&source.environment_id, &source.executable) {
+            (Some(environment), _) if environment == AWS => {
+                let url = &source.regional_cred_verification_url;
+                aws::proof(client, identity, url, &self.audience).await
+            }
+            (Some(environment), _) => {
+                let text = format!(
+                    "its credential_source is of environment '{environment}', which is not known here"
+                );
+                Err(unusable(text))
+            }
+            (None, Some(program)) => match identity {
+                Identity::Person => program.token(&self.wanted()).await,
+                _ => Err(unusable("it names a program, and services run none".to_owned())),
+            },
+            (None, None) => source.token(client).await,
+        }
+    }
+
+    /// Returns the identity that a program is to give a token for.
+    fn wanted(&self) -> Wanted<'_> {
+        let url = self.service_account_impersonation_url.as_deref();
+        let account = url.and_then(|url| url.rsplit_once('/')?.1.strip_suffix(":generateAccessToken"));
+        Wanted { audience: &self.audience, token_type: &self.subject_token_type, email: account }
+    }
 }
 
 impl Source {
-    async fn token(self, client: &Client) -> Result<SecretString, ProviderError> {
-        if let Some(environment) = &self.environment_id {
-            let text =
-                format!("its credential_source is of environment '{environment}', which is not known here");
-            return Err(unusable(text));
-        }
+    async fn token(&self, client: &Client) -> Result<SecretString, ProviderError> {
         let found = match (&self.file, &self.url) {
             (Some(path), _) => read(path).await?,
             (None, Some(url)) => self.requested(client, url).await?,
@@ -139,11 +179,23 @@ mod tests {
         assert_eq!(token.as_ref().map(ExposeSecret::expose_secret), expected);
     }
 
+    fn account(source: serde_json::Value) -> ExternalAccount {
+        let account = serde_json::json!({ "audience": "a", "token_url": "https://t", "credential_source": source,
+            "service_account_impersonation_url": "https://i/v1/projects/-/serviceAccounts/ci@p:generateAccessToken" });
+        serde_json::from_value(account).unwrap()
+    }
+
     #[tokio::test]
-    async fn a_token_that_keys_of_aws_sign_is_refused_by_name() {
-        let source = r#"{"environment_id":"aws1","url":"http://169.254.169.254/latest/meta-data/iam/security-credentials"}"#;
-        let source: Source = serde_json::from_str(source).unwrap();
-        let error = source.token(&Client::new()).await.unwrap_err();
-        assert!(error.to_string().contains("environment 'aws1', which is not known here"), "{error}");
+    async fn other_environments_are_refused_by_name() {
+        let account = account(serde_json::json!({ "environment_id": "aws2" }));
+        let error = account.proof(&Client::new(), &Identity::Person).await.unwrap_err();
+        assert!(error.to_string().contains("environment 'aws2', which is not known here"), "{error}");
+    }
+
+    #[test]
+    fn a_program_is_told_whom_its_token_is_for() {
+        let account = account(serde_json::json!({ "executable": { "command": "x" } }));
+        let Wanted { audience, token_type, email } = account.wanted();
+        assert_eq!((audience, token_type, email), ("a", JWT, Some("ci@p")));
     }
 }

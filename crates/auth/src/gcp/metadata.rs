@@ -59,3 +59,49 @@ impl Metadata {
         self.client.get(format!("{}/{path}", self.base)).timeout(TIMEOUT).header("metadata-flavor", "Google")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use axum::Router;
+    use axum::extract::Request;
+    use axum::http::StatusCode;
+    use secrecy::ExposeSecret;
+    use weir_testkit::Server;
+
+    use super::*;
+    use crate::credentials::Credentials;
+
+    /// Answers as a node of GKE does, and refuses whoever does not say that the server of metadata is meant.
+    async fn answer(request: Request) -> (StatusCode, &'static str) {
+        let flavor = request.headers().get("metadata-flavor").and_then(|value| value.to_str().ok());
+        if flavor != Some("Google") {
+            return (StatusCode::FORBIDDEN, "Missing Metadata-Flavor:Google header.");
+        }
+        let answer = match request.uri().path().trim_start_matches("/computeMetadata/v1/") {
+            "project/project-id" => "my-project",
+            "instance/attributes/cluster-location" => "europe-west1\n",
+            "instance/attributes/cluster-name" => "fleet",
+            "instance/service-accounts/default/token" => {
+                r#"{"access_token":"of-the-node","expires_in":3599,"token_type":"Bearer"}"#
+            }
+            _ => return (StatusCode::NOT_FOUND, ""),
+        };
+        (StatusCode::OK, answer)
+    }
+
+    /// SRC-CLD-1, SRC-CLD-2
+    #[tokio::test]
+    async fn a_node_says_who_and_where_it_is() {
+        let server = Server::start(Router::new().fallback(answer), None).await.unwrap();
+        let base = format!("http://{}/computeMetadata/v1", server.address());
+        let metadata = Metadata { client: rest::machine_client().unwrap(), base };
+        let login = metadata.login().await.unwrap();
+        let Credentials::Bearer(token) = login.credentials else { panic!("a token is a bearer's") };
+        assert_eq!(token.expose_secret(), "of-the-node");
+        let (own, googles) = metadata.audiences().await.unwrap();
+        assert_eq!(own, "my-project.svc.id.goog");
+        let cluster =
+            "https://container.googleapis.com/v1/projects/my-project/locations/europe-west1/clusters/fleet";
+        assert_eq!(googles, format!("identitynamespace:my-project.svc.id.goog:{cluster}"));
+    }
+}
