@@ -247,6 +247,11 @@ contexts: [{name: none, context: {user: u}}, {name: 'null', context: {cluster: }
 
     #[rstest::rstest]
     #[case("users: [{name: u, user: {password: [hush]}}]", "it is no kubeconfig: a value is not a string")]
+    // A number is no text, for kubectl neither.
+    #[case(
+        "contexts: [{name: x, context: {user: u}}]\nusers: [{name: u, user: {password: 12345}}]",
+        "it is no kubeconfig: a value is not a string"
+    )]
     #[case("users: [{user: {token: t}}]", "it is no kubeconfig: missing field `name`")]
     #[case("clusters: [{name: c}, {name: d}, {name: c}]", "duplicate name \"c\" in clusters")]
     #[case("users: [{name: u}, {name: u}]", "duplicate name \"u\" in users")]
