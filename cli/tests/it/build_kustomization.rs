@@ -238,6 +238,21 @@ async fn old_fields_of_kustomization_files_are_told() {
     weir.agrees_wholly_with_flux(&[old]).await;
 }
 
+/// The service leaves the labels of such an object out, as Flux's does; the command shows what comes out of the files, as Flux's does.
+#[tokio::test]
+async fn labels_that_are_no_text_are_shown() {
+    let folder = fleet();
+    let map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: map, labels: {version: 1.2, tier: web}}\n";
+    write(folder.path(), &[("numbers/map.yaml", map)]);
+    let weir = Weir::default().in_folder(folder.path());
+    let build = "build kustomization other --path numbers --kustomization-file fleet.yaml --dry-run";
+    let shown = weir.stdout(build).await;
+    for label in ["version: 1.2", "tier: web", "kustomize.toolkit.fluxcd.io/name: other"] {
+        assert!(shown.contains(&format!("\n    {label}\n")), "{shown}");
+    }
+    weir.agrees_with_flux(&[build]).await;
+}
+
 #[tokio::test]
 async fn a_ring_of_kustomizations_ends() {
     let folder = tempfile::tempdir().unwrap();

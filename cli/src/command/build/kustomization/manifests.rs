@@ -11,7 +11,7 @@ use weir_ignore::Matcher;
 use weir_kustomize::{FileSystem, FsPath, Remote, RootedFs, Stop, Warning};
 use weir_kustomize_controller::build::{self, Input};
 use weir_kustomize_controller::variables::{self, Variables};
-use weir_ssa::MetadataField;
+use weir_ssa::{Manifest, MetadataField};
 
 use super::super::remote::failed;
 use super::mask::mask;
@@ -81,10 +81,9 @@ pub(super) fn build<F: FileSystem>(
     let manifests = built?.manifests;
     let owner = owner(kustomization);
     let labels = owner.labels();
-    let owned = manifests.into_iter().map(|mut manifest| {
-        manifest
-            .set_metadata(MetadataField::Labels, labels.iter().map(|(key, value)| (key.as_str(), *value)));
-        let mut object = manifest.value().clone();
+    let labels: Vec<_> = labels.iter().map(|(key, value)| (key.as_str(), *value)).collect();
+    let owned = manifests.into_iter().map(|manifest| {
+        let mut object = labelled(manifest, &labels);
         if has_common_metadata {
             fill(&mut object);
         }
@@ -92,6 +91,18 @@ pub(super) fn build<F: FileSystem>(
         object
     });
     Ok(owned.collect())
+}
+
+/// Returns an object with the labels of its owner. Its others stay, also where one is no text (`version: 1.2`), as in Flux's command:
+/// a build shows what comes out of the files, and the service leaves such labels out.
+fn labelled(mut manifest: Manifest, labels: &[(&str, &str)]) -> Value {
+    let mut object = manifest.value().clone();
+    if let Some(own) = object.pointer_mut("/metadata/labels").and_then(Value::as_object_mut) {
+        own.extend(labels.iter().map(|(key, value)| ((*key).to_owned(), Value::from(*value))));
+        return object;
+    }
+    manifest.set_metadata(MetadataField::Labels, labels.iter().copied());
+    manifest.value().clone()
 }
 
 /// Makes empty texts of labels and annotations without a value, as a variable that is not set leaves them: the API server does
