@@ -49,7 +49,7 @@ pub const DEFAULT_GRPC_ADDR: &str = ":9393";
 /// Default of `--kube-api-qps`.
 const KUBE_API_QPS: f32 = 50.0;
 /// Default of `--kube-api-burst`.
-const KUBE_API_BURST: u32 = 300;
+const KUBE_API_BURST: i32 = 300;
 /// Most that a pause between two tries to renew a Lease is stretched by, at random, in client-go.
 const ELECTION_JITTER: f64 = 1.2;
 
@@ -99,7 +99,7 @@ pub struct RuntimeArgs {
     pub kube_api_qps: f32,
     /// Burst of requests to the Kubernetes API (kept for compatibility, the server's flow control decides).
     #[arg(long, default_value_t = KUBE_API_BURST)]
-    pub kube_api_burst: u32,
+    pub kube_api_burst: i32,
     /// Log verbosity.
     #[arg(long, value_enum, default_value_t = Level::Info)]
     pub log_level: Level,
@@ -271,6 +271,16 @@ mod tests {
         assert!(!Probe::parse_from(["x", "--watch-all-namespaces=false"]).runtime.watch_all_namespaces);
     }
 
+    #[rstest::rstest]
+    #[case("debug", Some(Level::Debug))]
+    #[case("\"debug\"", Some(Level::Debug))]
+    #[case("\"debug", None)]
+    #[case("verbose", None)]
+    fn levels_may_stand_in_the_quotes_of_a_manifest(#[case] word: &str, #[case] expected: Option<Level>) {
+        let parsed = Probe::try_parse_from(["x", &format!("--log-level={word}")]);
+        assert_eq!(parsed.ok().map(|args| args.runtime.log_level), expected);
+    }
+
     #[test]
     fn jitter_of_a_hundred_percent_is_refused() {
         let args = Probe::parse_from(["x", "--interval-jitter-percentage=100"]).runtime;
@@ -300,6 +310,8 @@ mod tests {
         };
         assert_eq!(told(&["--kube-api-qps=20.5", "--kube-api-burst=10"]), ["kube-api-qps", "kube-api-burst"]);
         assert_eq!(told(&["--kube-api-burst=10"]), ["kube-api-burst"]);
+        // Less than nothing switches client-go's limits off.
+        assert_eq!(told(&["--kube-api-qps=-1", "--kube-api-burst=-1"]), ["kube-api-qps", "kube-api-burst"]);
         assert!(told(&[]).is_empty());
     }
 

@@ -14,16 +14,21 @@ use tracing_subscriber::util::SubscriberInitExt;
 use self::format::ZapFormat;
 use crate::cache::ObjectKey;
 
-/// Verbosity of the log.
+/// Verbosity of the log. Its words are taken in quotes too: Flux's guide to logs writes `--log-level="debug"` into a manifest, where no
+/// shell takes the quotes away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Level {
     /// Everything, including requests and answers.
+    #[value(alias = r#""trace""#)]
     Trace,
     /// Decisions.
+    #[value(alias = r#""debug""#)]
     Debug,
     /// Changes of state, one line per reconcile.
+    #[value(alias = r#""info""#)]
     Info,
     /// Problems that need someone to act.
+    #[value(alias = r#""error""#)]
     Error,
 }
 

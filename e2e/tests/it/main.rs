@@ -16,6 +16,7 @@ mod grpc_status;
 mod installations;
 mod kill;
 mod no_crds;
+mod patches;
 mod rights;
 mod shards;
 mod status_stream;
