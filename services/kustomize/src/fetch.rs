@@ -2,9 +2,10 @@
 //! decides about the next.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use http::StatusCode;
+use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 use weir_api::Artifact;
 use weir_artifact::fetch::{FetchError, Fetcher, Spool, SpoolError, VerifiedBlob};
@@ -23,6 +24,10 @@ const RETRY_PAUSE: (Duration, Duration) = (Duration::from_secs(1), Duration::fro
 
 /// Time without a message after which a stream is given up: who asks has others to serve.
 const STALL_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Time for which the stream is left alone once it could not be had and HTTP could: where its packets are lost, as with a network
+/// policy that knows Flux's ports alone, each download would wait for a connection first.
+const STREAM_PAUSE: Duration = Duration::from_secs(30);
 
 /// Time for one download, a bound for the clients only: each run has a limit of its own (KS-REC-40), and a stalled download ends
 /// long before.
@@ -76,13 +81,27 @@ pub(crate) struct LocalHosts {
 
 type StreamClient = ArtifactsClient<PeerChannel>;
 
+/// Weir's source service, which is asked first. Clones share the time of the next try.
+#[derive(Clone)]
+struct Stream {
+    client: StreamClient,
+    /// Until when it is left alone.
+    away: Arc<Mutex<Option<Instant>>>,
+}
+
+impl Stream {
+    fn is_away(&self) -> bool {
+        self.away.lock().is_some_and(|until| Instant::now() < until)
+    }
+}
+
 /// Gets artifacts. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Artifacts {
     http: Fetcher,
     /// For URLs of Flux's source-watcher, which has an override of its own (KS-SRC-25).
     watcher_http: Fetcher,
-    stream: Option<StreamClient>,
+    stream: Option<Stream>,
     limits: Limits,
     /// Bytes of the largest file that a build may read.
     largest: u64,
@@ -103,7 +122,8 @@ impl Artifacts {
         routes: RouteMetrics,
     ) -> Result<Self, FetchError> {
         let limits = Limits { timeout: LONGEST_DOWNLOAD, ..Limits::on_disk(0) };
-        let stream = stream.map(ArtifactsClient::new);
+        let stream =
+            stream.map(|channel| Stream { client: ArtifactsClient::new(channel), away: Arc::default() });
         let http = Fetcher::new(limits, hosts.source)?;
         let watcher_http = Fetcher::new(limits, hosts.watcher)?;
         let unpacking = Arc::new(Semaphore::new(UNPACKED_AT_ONCE));
@@ -133,20 +153,26 @@ impl Artifacts {
 
     async fn blob(&self, source: &SourceId, artifact: &Artifact) -> Result<(VerifiedBlob, Route), Error> {
         let digest = promised(&artifact.digest)?;
-        if let Some(client) = &self.stream {
-            let streaming = self.streamed(client.clone(), source, artifact, &digest);
+        let mut lost = None;
+        if let Some(stream) = self.stream.as_ref().filter(|stream| !stream.is_away()) {
+            let streaming = self.streamed(stream.client.clone(), source, artifact, &digest);
             match tokio::time::timeout(self.limits.timeout, streaming).await.unwrap_or_else(|_| stalled()) {
                 // A source that does not know it may stand beside the one that made it: the URL leads to the right
                 // one.
                 Err(error @ (Error::Transport(_) | Error::NotFound)) => {
                     tracing::debug!(%error, "artifact is not streamed, falling back to HTTP");
+                    lost = matches!(error, Error::Transport(_)).then_some(stream);
                 }
                 answer => return answer.map(|blob| (blob, Route::Grpc)),
             }
         }
         let http = if artifact.url.contains("//source-watcher") { &self.watcher_http } else { &self.http };
-        let downloaded = http.blob(&artifact.url, &digest.to_string()).await;
-        downloaded.map(|blob| (blob, Route::Http)).map_err(failure)
+        let blob = http.blob(&artifact.url, &digest.to_string()).await.map_err(failure)?;
+        // Where neither way leads to the source, the next download begins with the stream again.
+        if let Some(stream) = lost {
+            *stream.away.lock() = Some(Instant::now() + STREAM_PAUSE);
+        }
+        Ok((blob, Route::Http))
     }
 
     async fn streamed(

@@ -1,4 +1,5 @@
 use std::net::Ipv4Addr;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures::StreamExt;
 use futures::stream::{self, BoxStream};
@@ -23,9 +24,11 @@ use super::*;
 const CONTENT: &[u8] = b"the archive of a source";
 
 /// A source service whose every answer is this chunk, and then this error if there is one.
+#[derive(Default)]
 struct StandIn {
     chunk: &'static [u8],
     end: Option<Status>,
+    asked: Arc<AtomicUsize>,
 }
 
 #[tonic::async_trait]
@@ -34,6 +37,7 @@ impl Service for StandIn {
     type WatchStream = BoxStream<'static, Result<WatchResponse, Status>>;
 
     async fn fetch(&self, _: Request<FetchRequest>) -> Result<Response<Self::FetchStream>, Status> {
+        self.asked.fetch_add(1, Ordering::SeqCst);
         let chunk = FetchResponse { chunk: self.chunk.into() };
         let messages = [Ok(chunk)].into_iter().chain(self.end.clone().map(Err));
         Ok(Response::new(stream::iter(messages.collect::<Vec<_>>()).boxed()))
@@ -48,24 +52,72 @@ impl Service for StandIn {
     }
 }
 
-/// Fetches an artifact that the stand-in streams and an HTTP server has whole; returns how often the latter was asked, too.
-async fn fetched(stand_in: StandIn) -> (Result<(VerifiedBlob, Route), Error>, usize) {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
-    let address = listener.local_addr().unwrap();
-    let mut tasks = JoinSet::new();
-    let server = Server::builder().add_service(ArtifactsServer::new(stand_in));
-    tasks.spawn(server.serve_with_incoming(TcpIncoming::from(listener)));
-    let http = WebhookSink::start().await.unwrap();
-    http.answer_with(|_| SinkAnswer { body: CONTENT.into(), ..SinkAnswer::default() });
+/// An artifact that a stand-in streams and an HTTP server has whole.
+struct World {
+    artifacts: Artifacts,
+    artifact: Artifact,
+    http: WebhookSink,
+    _stand_in: JoinSet<Result<(), tonic::transport::Error>>,
+}
 
-    let channel = Peers::in_process().connect(&address.to_string()).unwrap();
-    let routes = Metrics::default().routes(Payload::Artifact);
-    let artifacts = Artifacts::new(Some(channel), LocalHosts::default(), 0, 1 << 20, routes).unwrap();
-    let digest = Digest::of(weir_artifact::Algorithm::Sha256, CONTENT).to_string();
-    let artifact = Artifact { url: http.url("/a.tar.gz"), digest, ..Artifact::default() };
-    let source = SourceId { kind: "GitRepository".to_owned(), key: ObjectKey::new("apps", "web") };
-    let blob = artifacts.blob(&source, &artifact).await;
-    (blob, http.requests().len())
+impl World {
+    async fn start(stand_in: StandIn) -> Self {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let mut tasks = JoinSet::new();
+        let server = Server::builder().add_service(ArtifactsServer::new(stand_in));
+        tasks.spawn(server.serve_with_incoming(TcpIncoming::from(listener)));
+        let http = WebhookSink::start().await.unwrap();
+        http.answer_with(|_| SinkAnswer { body: CONTENT.into(), ..SinkAnswer::default() });
+
+        let channel = Peers::in_process().connect(&address.to_string()).unwrap();
+        let routes = Metrics::default().routes(Payload::Artifact);
+        let artifacts = Artifacts::new(Some(channel), LocalHosts::default(), 0, 1 << 20, routes).unwrap();
+        let digest = Digest::of(weir_artifact::Algorithm::Sha256, CONTENT).to_string();
+        let artifact = Artifact { url: http.url("/a.tar.gz"), digest, ..Artifact::default() };
+        Self { artifacts, artifact, http, _stand_in: tasks }
+    }
+
+    async fn blob(&self) -> Result<(VerifiedBlob, Route), Error> {
+        let source = SourceId { kind: "GitRepository".to_owned(), key: ObjectKey::new("apps", "web") };
+        self.artifacts.blob(&source, &self.artifact).await
+    }
+}
+
+/// Fetches an artifact; returns how often the HTTP server was asked, too.
+async fn fetched(stand_in: StandIn) -> (Result<(VerifiedBlob, Route), Error>, usize) {
+    let world = World::start(stand_in).await;
+    (world.blob().await, world.http.requests().len())
+}
+
+/// A stream that cannot be had costs its time once, and is found again later.
+#[rstest]
+#[case::lost(Status::unavailable("nobody answers"), 1)]
+#[case::of_another(Status::not_found("another service has it"), 2)]
+#[tokio::test]
+async fn a_lost_stream_is_left_alone_for_a_while(#[case] end: Status, #[case] expected: usize) {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let world = World::start(StandIn { end: Some(end), asked: asked.clone(), ..StandIn::default() }).await;
+    for _ in 0..2 {
+        assert_eq!(world.blob().await.unwrap().1, Route::Http);
+    }
+    assert_eq!(asked.load(Ordering::SeqCst), expected);
+    *world.artifacts.stream.as_ref().unwrap().away.lock() = Some(Instant::now());
+    world.blob().await.unwrap();
+    assert_eq!(asked.load(Ordering::SeqCst), expected + 1);
+}
+
+/// Without a way by HTTP the stream is the better one: it needs no server of files.
+#[tokio::test]
+async fn a_stream_is_tried_again_at_once_where_http_leads_nowhere() {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let end = Some(Status::unavailable("the service starts"));
+    let mut world = World::start(StandIn { end, asked: asked.clone(), ..StandIn::default() }).await;
+    world.artifact.url = "http://127.0.0.1:1/a.tar.gz".to_owned();
+    for _ in 0..2 {
+        assert!(world.blob().await.is_err());
+    }
+    assert_eq!(asked.load(Ordering::SeqCst), 2);
 }
 
 /// HTTP stands in for a stream that does not come or breaks off.
@@ -80,7 +132,7 @@ async fn http_stands_in_for_a_stream_that_is_not_there(
     #[case] end: Option<Status>,
     #[case] expected: Route,
 ) {
-    let (blob, asked) = fetched(StandIn { chunk, end }).await;
+    let (blob, asked) = fetched(StandIn { chunk, end, ..StandIn::default() }).await;
     assert_eq!(blob.unwrap().1, expected);
     assert_eq!(asked, usize::from(expected == Route::Http));
 }
@@ -92,7 +144,7 @@ async fn http_stands_in_for_a_stream_that_is_not_there(
 #[case::of_another_artifact(b"the archive of another!")]
 #[tokio::test]
 async fn security_http_does_not_stand_in_for_wrong_content(#[case] chunk: &'static [u8]) {
-    let (blob, asked) = fetched(StandIn { chunk, end: None }).await;
+    let (blob, asked) = fetched(StandIn { chunk, ..StandIn::default() }).await;
     let error = blob.err().unwrap();
     assert!(matches!(error, Error::Mismatch(_)), "{error}");
     assert!(!error.may_pass());
