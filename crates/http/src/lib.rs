@@ -15,6 +15,7 @@ mod redact;
 mod retry_after;
 mod secret;
 mod shown;
+mod system;
 mod tls;
 mod transport_error;
 mod unanswered;

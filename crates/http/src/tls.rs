@@ -33,7 +33,7 @@ static PROVIDER: LazyLock<Arc<CryptoProvider>> =
 /// on a system without any.
 static SYSTEM: LazyLock<Option<Arc<WebPkiServerVerifier>>> = LazyLock::new(|| {
     let mut roots = RootCertStore::empty();
-    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    roots.add_parsable_certificates(crate::system::authorities());
     verifier(roots)
 });
 

@@ -4,7 +4,8 @@ use std::process::Command;
 
 use crate::Error;
 
-/// Authorities that programs trust, where Debian and most other distributions keep them.
+/// Authorities that programs trust, where Debian and most other distributions keep them, and where all libraries look for them: a
+/// variable that names the file would keep some from the files that users mount beside it.
 pub(crate) const CERTIFICATES: &str = "/etc/ssl/certs/ca-certificates.crt";
 
 /// User and group that images run as, the same as those of Flux (cli.md 13.2): volumes of either can be used by the other.

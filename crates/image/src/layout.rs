@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::contents::{CERTIFICATES, USER};
+use crate::contents::USER;
 use crate::layer::digest;
 use crate::{Error, Layer};
 
@@ -54,7 +54,7 @@ impl Image {
             "config": {
                 "User": format!("{USER}:{USER}"),
                 "Entrypoint": [settings.entrypoint],
-                "Env": ["PATH=/usr/local/bin", format!("SSL_CERT_FILE={CERTIFICATES}")],
+                "Env": ["PATH=/usr/local/bin"],
                 "WorkingDir": "/",
                 "Labels": {
                     "org.opencontainers.image.title": settings.name,
