@@ -134,28 +134,39 @@ impl Operation {
 
     fn relocate(&self, document: &mut Node) -> Result<(), PatchError> {
         let (from, path) = (self.from()?, self.path());
-        let mut slot =
-            Pointer::new(from).slot(document).ok_or_else(|| missing_end("move", "from path", from))?;
+        let mut slot = Pointer::new(from)
+            .slot(document)
+            .ok_or_else(|| missing_end("move", "doc is missing from path", from))?;
         let key = slot.key().to_owned();
         let moved = slot.remove().map_err(|problem| failed("move", &key, problem))?;
         let path = path?;
-        let mut slot =
-            Pointer::new(path).slot(document).ok_or_else(|| missing_end("move", "destination path", path))?;
+        let mut slot = Pointer::new(path)
+            .slot(document)
+            .ok_or_else(|| missing_end("move", "doc is missing destination path", path))?;
         slot.add(moved).map_err(|problem| failed("move", path, problem))
     }
 
     fn copy(&self, document: &mut Node, copied: &mut usize) -> Result<(), PatchError> {
         let (from, path) = (self.from()?, self.path()?);
-        let slot = Pointer::new(from).slot(document).ok_or_else(|| missing_end("copy", "from path", from))?;
-        let value = slot.get().map_err(|problem| failed("copy", from, problem))?.cloned();
+        let slot = Pointer::new(from)
+            .slot(document)
+            .ok_or_else(|| missing_end("copy", "doc is missing from path", from))?;
+        let value = slot.get().map_err(|problem| PatchError::Operation {
+            operation: "copy",
+            field: "from",
+            path: from.to_owned(),
+            problem,
+        });
+        let value = value?.cloned();
         let value = value.unwrap_or_else(|| Node::Scalar(Scalar::null()));
         *copied += count(&value);
         if *copied > MAX_COPIED_NODES {
             return Err(PatchError::TooMuchCopied(MAX_COPIED_NODES));
         }
-        let mut slot =
-            Pointer::new(path).slot(document).ok_or_else(|| missing_end("copy", "destination path", path))?;
-        slot.add(value).map_err(|problem| failed("copy", path, problem))
+        let mut slot = Pointer::new(path)
+            .slot(document)
+            .ok_or_else(|| missing_end("copy", "doc is missing destination path", path))?;
+        slot.add(value).map_err(PatchError::Copy)
     }
 
     fn test(&self, document: &mut Node) -> Result<(), PatchError> {
@@ -168,7 +179,8 @@ impl Operation {
                 Err(PatchError::TestFailed(path.to_owned()))
             };
         }
-        let slot: Slot<'_> = Pointer::new(path).slot(document).ok_or_else(|| missing("test", path))?;
+        let slot: Slot<'_> =
+            Pointer::new(path).slot(document).ok_or_else(|| missing_end("test", "is missing path", path))?;
         let found = slot.get().map_err(|problem| failed("test", path, problem))?;
         // An absent value equals null.
         let holds = match found {
@@ -180,7 +192,7 @@ impl Operation {
 }
 
 fn missing(operation: &'static str, path: &str) -> PatchError {
-    missing_end(operation, "path", path)
+    missing_end(operation, "doc is missing path", path)
 }
 
 fn missing_end(operation: &'static str, end: &'static str, path: &str) -> PatchError {
@@ -188,7 +200,7 @@ fn missing_end(operation: &'static str, end: &'static str, path: &str) -> PatchE
 }
 
 fn failed(operation: &'static str, path: &str, problem: String) -> PatchError {
-    PatchError::Operation { operation, path: path.to_owned(), problem }
+    PatchError::Operation { operation, field: "path", path: path.to_owned(), problem }
 }
 
 fn count(node: &Node) -> usize {

@@ -105,7 +105,9 @@ pub(crate) fn resolve(
         return Ok(());
     }
     let mut values = BTreeMap::new();
-    for var in &vars {
+    let mut sorted: Vec<&Var> = vars.iter().collect();
+    sorted.sort_by(|a, b| a.name.cmp(&b.name));
+    for var in sorted {
         values.insert(var.name.clone(), value_of(var, resources)?);
     }
     let mut used = HashSet::new();

@@ -1,5 +1,7 @@
 //! JSON pointers: from a path to the place that an operation works on.
 
+use std::num::{IntErrorKind, ParseIntError};
+
 use weir_yaml::{Map, Node};
 
 /// A path, taken apart.
@@ -65,8 +67,8 @@ impl Slot<'_> {
             Self::Field(map, key) => map.set(key, value),
             Self::Element(items, key) if key == "-" => items.push(value),
             Self::Element(items, key) => {
-                let number: isize =
-                    key.parse().map_err(|_| format!("value was not a proper array index: '{key}'"))?;
+                let number = number(key)
+                    .map_err(|problem| format!("value was not a proper array index: '{key}': {problem}"))?;
                 // Negative numbers count from behind the last element.
                 let at = from_end(items.len() + 1, number).filter(|at| *at <= items.len());
                 items.insert(at.ok_or_else(|| invalid(number))?, value);
@@ -104,8 +106,17 @@ impl Slot<'_> {
 
 /// The position of an element that must be there.
 fn existing(length: usize, key: &str) -> Result<usize, String> {
-    let number: isize = key.parse().map_err(|_| format!("value was not a proper array index: '{key}'"))?;
+    let number = number(key)?;
     from_end(length, number).filter(|at| *at < length).ok_or_else(|| invalid(number))
+}
+
+/// Reads the number of an element; what is none is told as Go does.
+fn number(key: &str) -> Result<isize, String> {
+    key.parse().map_err(|error: ParseIntError| {
+        let is_far = matches!(error.kind(), IntErrorKind::PosOverflow | IntErrorKind::NegOverflow);
+        let problem = if is_far { "value out of range" } else { "invalid syntax" };
+        format!("strconv.Atoi: parsing {key:?}: {problem}")
+    })
 }
 
 fn from_end(length: usize, number: isize) -> Option<usize> {

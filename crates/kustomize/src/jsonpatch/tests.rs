@@ -67,7 +67,23 @@ fn operations_change_the_document(#[case] target: &str, #[case] patch: &str, #[c
 )]
 #[case(
     "{op: add, path: /a/x, value: 1}",
-    "error in add for path: '/a/x': value was not a proper array index: 'x'"
+    "error in add for path: '/a/x': value was not a proper array index: 'x': strconv.Atoi: parsing \"x\": invalid syntax"
+)]
+#[case(
+    "{op: remove, path: /a/x}",
+    "error in remove for path: '/a/x': strconv.Atoi: parsing \"x\": invalid syntax"
+)]
+#[case(
+    "{op: test, path: /x/y, value: 1}",
+    "test operation does not apply: is missing path: /x/y: missing value"
+)]
+#[case(
+    "{op: copy, from: /a/7, path: /z}",
+    "error in copy for from: '/a/7': Unable to access invalid index: 7: invalid index referenced"
+)]
+#[case(
+    "{op: copy, from: /a, path: /a/9}",
+    "error while adding value during copy: Unable to access invalid index: 9: invalid index referenced"
 )]
 #[case("{op: test, path: /a, value: 1}", "testing value /a failed: test failed")]
 #[case(

@@ -97,11 +97,11 @@ pub enum PatchError {
     #[error("{0} operation failed to decode from: missing value")]
     NoFrom(String),
     /// Something above the path is missing (KZ-852).
-    #[error("{operation} operation does not apply: doc is missing {end}: {path}: missing value")]
+    #[error("{operation} operation does not apply: {end}: {path}: missing value")]
     MissingPath {
         /// The operation.
         operation: &'static str,
-        /// Field of the operation that names the missing place: `path` or `from`.
+        /// The missing place.
         end: &'static str,
         /// The path.
         path: String,
@@ -116,15 +116,20 @@ pub enum PatchError {
     #[error("replace operation value must be object or array")]
     ReplaceRoot,
     /// The path is there, the operation does not fit it.
-    #[error("error in {operation} for path: '{path}': {problem}")]
+    #[error("error in {operation} for {field}: '{path}': {problem}")]
     Operation {
         /// The operation.
         operation: &'static str,
+        /// Field of the operation that has the path.
+        field: &'static str,
         /// The path.
         path: String,
         /// Cause.
         problem: String,
     },
+    /// A copy that finds no place.
+    #[error("error while adding value during copy: {0}")]
+    Copy(String),
     /// A `test` that does not hold (KZ-855).
     #[error("testing value {0} failed: test failed")]
     TestFailed(String),

@@ -184,6 +184,10 @@ const FILES: &[(&str, &str)] = &[
     "resources: [map.yaml]\nvars: [{name: V, objref: {apiVersion: v1, kind: Secret, name: s}}]\n",
     "var '{V Secret.v1.[noGrp] {metadata.name}}' cannot be mapped to a field in the set of known resources"
 )]
+#[case::the_first_var_by_name_of_nothing(
+    "resources: [map.yaml]\nvars: [{name: Z, objref: {apiVersion: v1, kind: Secret, name: s}}, {name: A, objref: {apiVersion: v1, kind: Secret, name: s}}]\n",
+    "var '{A Secret.v1.[noGrp] {metadata.name}}' cannot be mapped to a field in the set of known resources"
+)]
 #[case::a_var_that_is_taken(
     "resources: [map.yaml]\nvars: [{name: V, objref: {apiVersion: v1, kind: ConfigMap, name: a}}, {name: V, objref: {apiVersion: v1, kind: ConfigMap, name: a}}]\n",
     "var 'V' already encountered"
