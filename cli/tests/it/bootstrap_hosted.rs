@@ -20,7 +20,7 @@ const VENDORS: [(&str, &str, &str, &str); 4] = [
     ("github", "GITHUB_TOKEN", "--team dev,ops:push", "org/fleet"),
     ("gitlab", "GITLAB_TOKEN", "--team dev,ops:push", "org/fleet"),
     ("gitea", "GITEA_TOKEN", "--team dev,forbidden", "org/fleet"),
-    ("bitbucket-server", "BITBUCKET_TOKEN", "--group dev,r&d:pull", "scm/org/fleet"),
+    ("bitbucket-server", "BITBUCKET_TOKEN", "--group dev,r&d:pull", "scm/ORG/fleet"),
 ];
 
 /// Replaces what differs from run to run.

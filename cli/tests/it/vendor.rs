@@ -148,6 +148,7 @@ impl Known {
                 self.tokens.push(json!({ "name": body["name"] }));
                 (StatusCode::CREATED, json!({ "username": "gitlab+deploy-token-1", "token": "deploy" }))
             }
+            ("GET", "projects") => (StatusCode::OK, listed(&vec![json!({ "name": "org", "key": "ORG" })])),
             ("GET", "user") => (StatusCode::OK, json!({ "login": "org", "username": "org" })),
             ("GET", "groups") => (StatusCode::OK, listed(&Vec::new())),
             ("GET", _) if bare.contains("/groups/") => (StatusCode::OK, json!({ "id": 5 })),

@@ -136,11 +136,11 @@ impl Flags {
         let ca = self.flags.key.ca_file.as_ref();
         let ca = ca.map(|file| input::text_or(file, "unable to read TLS CA file")).transpose()?;
         let http = Profile { ca: ca.clone().map(String::into_bytes), ..Profile::default() };
-        let hosted = self.hosted(vendor, &http, &token, cluster.deadline)?;
+        let mut hosted = self.hosted(vendor, &http, &token, cluster.deadline)?;
         if !self.flags.token_auth && !own.deploy_token_auth {
             check_key_file(&self.flags.key, None)?;
         }
-        let url = self.repository(&hosted, &own).await?;
+        let url = self.repository(&mut hosted, &own).await?;
         let namespace = cluster.namespace.clone();
         let plan = self.plan(namespace, global, hosted, own, (&url, &token), (http, ca)).await?;
         super::run(cluster, &Plan { signing_key, ..plan }).await
@@ -212,16 +212,19 @@ impl Flags {
             owner: self.owner.clone(),
             name: self.repository.clone(),
             is_personal: self.personal,
+            project: None,
         })
     }
 
     /// Finds the repository or makes it, and gives teams access to it. Returns its URL for HTTPS.
-    async fn repository(&self, hosted: &Hosted, own: &Own) -> Result<String, Error> {
+    async fn repository(&self, hosted: &mut Hosted, own: &Own) -> Result<String, Error> {
         progress::action(&format!("connecting to {}", hosted.host));
         let shown = hosted.url();
-        let found = hosted.find().await.map_err(|error| {
+        let failed = |error: Error| {
             Error::Bootstrap(format!("failed to get Git repository \"{shown}\": provider error: {error}"))
-        })?;
+        };
+        hosted.find_project().await.map_err(failed)?;
+        let found = hosted.find().await.map_err(failed)?;
         let is_there = found.is_some();
         if !is_there {
             let visibility = own.visibility.as_deref().unwrap_or(PRIVATE);

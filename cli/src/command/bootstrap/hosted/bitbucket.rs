@@ -18,10 +18,24 @@ pub(super) fn path(hosted: &Hosted) -> String {
     format!("{}/{}", project(hosted), hosted.name)
 }
 
-/// Returns the project: that of a user begins with a tilde.
+/// Returns the key of the project: that of a user begins with a tilde.
 fn project(hosted: &Hosted) -> String {
     let tilde = if hosted.is_personal { "~" } else { "" };
-    format!("{tilde}{}", hosted.owner)
+    format!("{tilde}{}", hosted.project.as_ref().unwrap_or(&hosted.owner))
+}
+
+/// Returns the key of the project that has the owner's name. Where there is none, the owner is a key.
+pub(super) async fn project_named(hosted: &Hosted) -> Result<Option<String>, Error> {
+    let size = hosted.vendor.page_size();
+    let path = format!("/api/1.0/projects?name={}&{size}", in_query(&hosted.owner));
+    let found = hosted.api.get(&path).await?.unwrap_or_default();
+    Ok(key_of(&found, &hosted.owner))
+}
+
+fn key_of(projects: &Value, name: &str) -> Option<String> {
+    // The server also lists projects whose names only begin so.
+    let is_named = |project: &&Value| project.get("name").and_then(Value::as_str) == Some(name);
+    values(projects).find(is_named)?.get("key")?.as_str().map(str::to_owned)
 }
 
 /// Returns the path of the repository in the API.
@@ -100,4 +114,19 @@ pub(super) async fn add_key(hosted: &Hosted, title: &str, key: &str, is_writable
 /// Returns the entries of a page.
 fn values(page: &Value) -> impl Iterator<Item = &Value> {
     page.get("values").and_then(Value::as_array).into_iter().flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[rstest::rstest]
+    #[case("Fleet", Some("FLT"))]
+    #[case("Fleet Team", Some("TEAM"))]
+    #[case("FLT", None)]
+    fn projects_have_names(#[case] name: &str, #[case] expected: Option<&str>) {
+        let project = |name: &str, key: &str| json!({ "name": name, "key": key });
+        let page = json!({ "values": [project("Fleet Team", "TEAM"), project("Fleet", "FLT")] });
+        assert_eq!(key_of(&page, name).as_deref(), expected);
+    }
 }

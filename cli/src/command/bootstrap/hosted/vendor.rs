@@ -23,6 +23,8 @@ pub(in super::super) struct Hosted {
     pub(super) owner: String,
     pub(super) name: String,
     pub(super) is_personal: bool,
+    /// Key of the project, where it is known.
+    pub(super) project: Option<String>,
 }
 
 /// A key that is let into a repository.
@@ -144,6 +146,14 @@ impl Hosted {
         let parts: Vec<_> =
             [namespace, branch, secret, path].into_iter().filter(|part| !part.is_empty()).collect();
         parts.join("-")
+    }
+
+    /// Finds the project of the repository: people call it by its name, and URLs by its key.
+    pub(super) async fn find_project(&mut self) -> Result<(), Error> {
+        if self.vendor == Vendor::BitbucketServer && !self.is_personal {
+            self.project = bitbucket::project_named(self).await?;
+        }
+        Ok(())
     }
 
     /// Finds the repository.
