@@ -40,7 +40,8 @@ pub fn ignore_rules(tree: &dyn Tree) -> io::Result<Rules> {
     let mut rules = Rules::default();
     for (place, content) in &files {
         let mut text = Vec::new();
-        tree.open(content)?.reader.take(MAX_IGNORE_BYTES as u64).read_to_end(&mut text)?;
+        // One byte more, by which the rules see that there is more.
+        tree.open(content)?.reader.take(MAX_IGNORE_BYTES as u64 + 1).read_to_end(&mut text)?;
         rules.read(&String::from_utf8_lossy(&text), &domain(place));
     }
     Ok(rules)

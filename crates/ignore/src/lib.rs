@@ -33,23 +33,33 @@ pub const MAX_PATTERNS: usize = 20_000;
 #[derive(Debug, Clone, Default)]
 pub struct Rules {
     patterns: Vec<Pattern>,
+    is_cut: bool,
 }
 
 impl Rules {
     /// Adds the patterns of one ignore file that lies in the directory `domain` (its path components; empty for the
-    /// root and for `spec.ignore`). Comments and blank lines add nothing; text beyond [`MAX_IGNORE_BYTES`] is not read,
-    /// nor are patterns beyond [`MAX_PATTERNS`].
+    /// root and for `spec.ignore`). Comments and blank lines add nothing; lines that end beyond [`MAX_IGNORE_BYTES`] are not
+    /// read, nor are patterns beyond [`MAX_PATTERNS`].
     pub fn read(&mut self, text: &str, domain: &[&str]) {
-        let mut end = text.len().min(MAX_IGNORE_BYTES);
-        while !text.is_char_boundary(end) {
-            end -= 1;
+        let mut end = text.len();
+        if let Some(start) = text.as_bytes().get(..MAX_IGNORE_BYTES).filter(|start| start.len() < end) {
+            // A part of a pattern is another pattern: `*` of `*.tmp`.
+            end = start.iter().rposition(|byte| *byte == b'\n').unwrap_or_default();
+            self.is_cut = true;
         }
         // The last line may end in half a line break of Windows.
         let lines = text.get(..end).unwrap_or_default().split('\n');
         let lines = lines.map(|line| line.strip_suffix('\r').unwrap_or(line));
-        let patterns = lines.filter(|line| !line.starts_with('#') && !line.trim().is_empty());
+        let mut patterns = lines.filter(|line| !line.starts_with('#') && !line.trim().is_empty());
         let left = MAX_PATTERNS.saturating_sub(self.patterns.len());
-        self.patterns.extend(patterns.take(left).map(|line| Pattern::parse(line, domain)));
+        self.patterns.extend(patterns.by_ref().take(left).map(|line| Pattern::parse(line, domain)));
+        self.is_cut |= patterns.next().is_some();
+    }
+
+    /// Returns true when not all patterns were read.
+    #[must_use]
+    pub fn is_cut(&self) -> bool {
+        self.is_cut
     }
 
     /// The matcher: with no pattern at all every default exclusion holds, else only those of version control

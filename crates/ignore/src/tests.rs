@@ -94,15 +94,20 @@ fn half_a_line_break_at_the_end_is_none() {
 
 #[test]
 fn nothing_beyond_the_caps_is_read() {
-    let mut long = "#".repeat(crate::MAX_IGNORE_BYTES - "\na\n".len());
-    long.push_str("\na\nlate.yaml\n");
+    let mut long = "#".repeat(crate::MAX_IGNORE_BYTES - "\na\n*".len());
+    long.push_str("\na\n*.tmp\n");
     assert!(matcher(&long).excludes("a", false));
-    assert!(!matcher(&long).excludes("late.yaml", false));
+    assert!(!matcher(&long).excludes("late.yaml", false), "half a pattern is none");
+    let mut rules = Rules::default();
+    rules.read(&long, &[]);
+    assert!(rules.is_cut());
     let mut rules = Rules::default();
     for directory in ["a", "b"] {
         rules.read(&"x\n".repeat(crate::MAX_PATTERNS / 2 - 1), &[directory]);
     }
+    assert!(!rules.is_cut());
     rules.read("# none\n\nlast.yaml\nother.yaml\nlate.yaml\n", &[]);
+    assert!(rules.is_cut());
     let matcher = rules.into_matcher();
     let excluded = ["last.yaml", "other.yaml", "late.yaml"].map(|path| matcher.excludes(path, false));
     assert_eq!(excluded, [true, true, false]);

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use weir_artifact::archive::{OpenFile, Previous, Runs, Sink};
 use weir_artifact::{RelPath, Tree, TreeEntry, TreeKind, archive, ignore_rules};
-use weir_ignore::Matcher;
+use weir_ignore::{MAX_IGNORE_BYTES, MAX_PATTERNS, Matcher};
 
 /// Writes the artifact of `tree`: its ignore files and `spec_ignore` decide what stays out (SRC-IGN-2).
 pub(crate) fn pack(tree: &dyn Tree, spec_ignore: Option<&str>, out: &mut dyn Write) -> io::Result<()> {
@@ -29,6 +29,11 @@ pub(crate) fn matcher(tree: &dyn Tree, spec_ignore: Option<&str>) -> io::Result<
     let mut rules = ignore_rules(tree)?;
     if let Some(text) = spec_ignore {
         rules.read(text, &[]);
+    }
+    if rules.is_cut() {
+        tracing::warn!(
+            "some ignore patterns do not count: a file may have {MAX_IGNORE_BYTES} bytes, and all of a source {MAX_PATTERNS} patterns"
+        );
     }
     Ok(rules.into_matcher())
 }
