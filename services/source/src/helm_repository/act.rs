@@ -34,7 +34,8 @@ impl HelmRepositoryReconciler {
         let new = NewArtifact { at, file, link: Some(LINK) };
         let copy = move |out: &mut dyn Sink| io::copy(&mut index, out).map(drop);
         let artifact = attempt.put(&self.storage, new, revision.to_string(), copy).await;
-        let artifact = artifact.map_err(|error| Failure::storage(&error))?;
+        let artifact =
+            artifact.map_err(|error| Failure::keeping("unable to save artifact to storage", &error))?;
         let message = decide::stored_event(&artifact, &attempt.object.spec.url);
         Ok(Success::new(artifact, message))
     }

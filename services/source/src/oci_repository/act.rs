@@ -57,20 +57,21 @@ impl OciReconciler {
         operation: Operation,
         ignore: Option<String>,
     ) -> Result<weir_api::Artifact, Failure> {
-        let stored = match operation {
+        match operation {
             Operation::Copy => {
                 let copy = move |out: &mut dyn Sink| io::copy(&mut content, out).map(drop);
-                attempt.put(&self.storage, new, revision, copy).await
+                let stored = attempt.put(&self.storage, new, revision, copy).await;
+                stored.map_err(|error| Failure::keeping("unable to copy artifact to storage", &error))
             }
             Operation::Extract => {
                 let limits = self.storage.limits();
                 let files = self.storage.blocking(move || extract(content, limits)).await;
                 let files = files.map_err(|error| decide::layer_failure(error.to_string()))??;
                 let pack = move |out: &mut dyn Sink| pack(&files, ignore.as_deref(), out);
-                attempt.put(&self.storage, new, revision, pack).await
+                let stored = attempt.put(&self.storage, new, revision, pack).await;
+                stored.map_err(|error| Failure::storage(&error))
             }
-        };
-        stored.map_err(|error| Failure::storage(&error))
+        }
     }
 
     /// The whole layer, verified: nothing of it is used before its last byte was seen.

@@ -52,6 +52,14 @@ impl Failure {
         Self::new(STORAGE_OPERATION_FAILED, reason, error.to_string())
     }
 
+    /// The store failed where a file is kept as it was fetched; `action` is the name that Flux has for that.
+    pub(crate) fn keeping(action: &str, error: &StoreError) -> Self {
+        match error {
+            StoreError::Write { source } => Self::disk(format!("{action}: {source}")),
+            error => Self::storage(error),
+        }
+    }
+
     /// The disk failed where something is put down on its way to the store.
     pub(crate) fn disk(message: impl Into<String>) -> Self {
         Self::new(STORAGE_OPERATION_FAILED, "ArchiveOperationFailed", message)
@@ -106,9 +114,26 @@ impl Failure {
 
 #[cfg(test)]
 mod tests {
+    use std::io;
+
     use rstest::rstest;
 
     use super::*;
+
+    /// SRC-CHT-19, SRC-HRP-6
+    #[test]
+    fn a_full_disk_is_told_by_what_was_to_be_stored() {
+        let full = || io::Error::from(io::ErrorKind::StorageFull);
+        let told = |failure: Failure| (failure.cause.reason, failure.cause.message);
+        let (reason, message) =
+            told(Failure::keeping("unable to save index", &StoreError::Write { source: full() }));
+        assert_eq!(
+            (reason, message),
+            ("ArchiveOperationFailed", format!("unable to save index: {}", full()))
+        );
+        let other = StoreError::Directory { source: full() };
+        assert_eq!(told(Failure::keeping("unable to save index", &other)), told(Failure::storage(&other)));
+    }
 
     #[rstest]
     #[case(Some("x"), false, Some("FeatureGateDisabled"))]
