@@ -101,6 +101,14 @@ pub enum FormatError {
         /// Line of the file, counted from 1.
         line: usize,
     },
+    /// A key of a map that is no text; SOPS encrypts none.
+    #[error("Tree contains a non-string key (type {kind}): {key}. Only string keys are supported")]
+    Key {
+        /// Type of the key, as Go calls it.
+        kind: &'static str,
+        /// The key.
+        key: String,
+    },
     /// The root of a document is no map.
     #[error("{0} documents that are not maps are not supported")]
     Root(&'static str),
@@ -138,6 +146,9 @@ pub enum MetadataError {
         /// The field.
         field: String,
     },
+    /// A document has the metadata twice.
+    #[error("Found duplicate sops entry")]
+    Repeated,
     /// Flattened keys contradict each other, or name parts of a list that is not whole.
     #[error("sops metadata: the keys below '{key}' contradict each other")]
     Flattened {

@@ -144,6 +144,9 @@ pub(crate) fn take_metadata(trees: &mut [Node], format: Format) -> Result<Metada
     let is_own = |member: &Member| matches!(member, Member::Entry(key, _) if key == metadata::KEY);
     let at = members.iter().position(is_own).ok_or(MetadataError::NotFound)?;
     let Member::Entry(_, node) = members.remove(at) else { return Err(MetadataError::NotFound) };
+    if members.iter().any(is_own) {
+        return Err(MetadataError::Repeated);
+    }
     // Other documents of a file have a copy.
     for tree in trees.iter_mut().skip(1) {
         if let Node::Map(members) = tree {

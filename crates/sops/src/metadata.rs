@@ -3,6 +3,8 @@
 mod flat;
 mod write;
 
+use jiff::Timestamp;
+
 pub(crate) use self::flat::{flatten, unflatten};
 pub(crate) use self::write::to_node;
 use crate::error::MetadataError;
@@ -56,11 +58,11 @@ impl Metadata {
         Ok(Self {
             groups,
             shamir_threshold: number(node, "shamir_threshold")?,
-            last_modified: optional(node, "lastmodified")?,
-            mac: optional(node, "mac")?,
+            last_modified: time(node, "lastmodified")?,
+            mac: text(node, "mac")?,
             mac_only_encrypted: flag(node, "mac_only_encrypted")?,
             rule: rule(node)?,
-            version: optional(node, "version")?,
+            version: text(node, "version")?,
         })
     }
 }
@@ -77,9 +79,9 @@ fn rule(node: &Node) -> Result<ScopeRule, MetadataError> {
     ];
     let mut found = Vec::new();
     for (field, make) in kinds {
-        let text = optional(node, field)?;
-        if !text.is_empty() {
-            found.push(make(text));
+        let pattern = text(node, field)?;
+        if !pattern.is_empty() {
+            found.push(make(pattern));
         }
     }
     match found.len() {
@@ -94,53 +96,69 @@ fn groups(node: &Node) -> Result<Vec<KeyGroup>, MetadataError> {
     if !own.is_empty() {
         return Ok(vec![own]);
     }
-    match node.get("key_groups") {
-        Some(list) => list.elements().map(group).collect(),
-        None => Ok(Vec::new()),
-    }
+    listed(node, "key_groups")?.into_iter().map(group).collect()
+}
+
+/// Returns the maps of a list; one that stands alone is a list of one, as for SOPS.
+fn listed<'n>(node: &'n Node, list: &str) -> Result<Vec<&'n Node>, MetadataError> {
+    let elements: Vec<&Node> = match node.get(list) {
+        None | Some(Node::Value(Value::Null)) => Vec::new(),
+        Some(elements @ Node::List(_)) => elements.elements().collect(),
+        Some(only) => Vec::from([only]),
+    };
+    let are_maps = elements.iter().all(|element| matches!(element, Node::Map(_)));
+    if are_maps { Ok(elements) } else { Err(wrong(list)) }
 }
 
 /// The keys of one group, in the order in which SOPS reads the lists.
 fn group(node: &Node) -> Result<KeyGroup, MetadataError> {
     let mut keys = Vec::new();
     let mut each = |list: &str, read: fn(&Node) -> Result<MasterKey, MetadataError>| {
-        for key in node.get(list).into_iter().flat_map(Node::elements) {
+        for key in listed(node, list)? {
             keys.push(read(key)?);
         }
         Ok::<_, MetadataError>(())
     };
     each("kms", |key| {
+        time(key, "created_at")?;
         Ok(MasterKey::AwsKms {
-            arn: needed(key, "arn")?,
-            role: optional(key, "role")?,
+            arn: text(key, "arn")?,
+            role: text(key, "role")?,
             context: context(key),
-            enc: needed(key, "enc")?,
+            enc: text(key, "enc")?,
         })
     })?;
     each("gcp_kms", |key| {
-        Ok(MasterKey::GcpKms { resource: needed(key, "resource_id")?, enc: needed(key, "enc")? })
+        time(key, "created_at")?;
+        Ok(MasterKey::GcpKms { resource: text(key, "resource_id")?, enc: text(key, "enc")? })
     })?;
-    each("hckms", |key| Ok(MasterKey::HuaweiKms { id: needed(key, "key_id")?, enc: needed(key, "enc")? }))?;
+    each("hckms", |key| {
+        time(key, "created_at")?;
+        Ok(MasterKey::HuaweiKms { id: text(key, "key_id")?, enc: text(key, "enc")? })
+    })?;
     each("azure_kv", |key| {
+        time(key, "created_at")?;
         Ok(MasterKey::AzureKeyVault {
-            vault_url: needed(key, "vault_url")?,
-            name: needed(key, "name")?,
-            version: optional(key, "version")?,
-            enc: needed(key, "enc")?,
+            vault_url: text(key, "vault_url")?,
+            name: text(key, "name")?,
+            version: text(key, "version")?,
+            enc: text(key, "enc")?,
         })
     })?;
     each("hc_vault", |key| {
+        time(key, "created_at")?;
         Ok(MasterKey::Vault {
-            address: needed(key, "vault_address")?,
-            engine: needed(key, "engine_path")?,
-            key: needed(key, "key_name")?,
-            enc: needed(key, "enc")?,
+            address: text(key, "vault_address")?,
+            engine: text(key, "engine_path")?,
+            key: text(key, "key_name")?,
+            enc: text(key, "enc")?,
         })
     })?;
-    each("pgp", |key| Ok(MasterKey::Pgp { fingerprint: optional(key, "fp")?, enc: needed(key, "enc")? }))?;
-    each("age", |key| {
-        Ok(MasterKey::Age { recipient: optional(key, "recipient")?, enc: needed(key, "enc")? })
+    each("pgp", |key| {
+        time(key, "created_at")?;
+        Ok(MasterKey::Pgp { fingerprint: text(key, "fp")?, enc: text(key, "enc")? })
     })?;
+    each("age", |key| Ok(MasterKey::Age { recipient: text(key, "recipient")?, enc: text(key, "enc")? }))?;
     Ok(keys)
 }
 
@@ -153,17 +171,24 @@ fn wrong(field: &str) -> MetadataError {
     MetadataError::Field { field: field.to_owned() }
 }
 
-/// Text of a field; the empty text when it is missing.
-fn optional(node: &Node, field: &str) -> Result<String, MetadataError> {
-    match node.get(field) {
-        None | Some(Node::Value(Value::Null)) => Ok(String::new()),
-        Some(Node::Value(Value::Text(text) | Value::Time(text))) => Ok(text.to_string()),
-        Some(_) => Err(wrong(field)),
+/// Returns the text of a field, which is empty when it is missing. A number or flag is text too, as for SOPS.
+fn text(node: &Node, field: &str) -> Result<String, MetadataError> {
+    let Some(found) = node.get(field) else { return Ok(String::new()) };
+    let Node::Value(value) = found else { return Err(wrong(field)) };
+    match value {
+        Value::Null => Ok(String::new()),
+        Value::Text(text) | Value::Time(text) => Ok(text.to_string()),
+        Value::Int(number) => Ok(number.to_string()),
+        Value::Float(number) => Ok(number.to_string()),
+        Value::Bool(flag) => Ok(u8::from(*flag).to_string()),
+        Value::Bytes(_) => Err(wrong(field)),
     }
 }
 
-fn needed(node: &Node, field: &str) -> Result<String, MetadataError> {
-    Some(optional(node, field)?).filter(|text| !text.is_empty()).ok_or_else(|| wrong(field))
+/// Returns a moment as the file has it: SOPS reads none without.
+fn time(node: &Node, field: &str) -> Result<String, MetadataError> {
+    let text = text(node, field)?;
+    if text.parse::<Timestamp>().is_ok() { Ok(text) } else { Err(wrong(field)) }
 }
 
 /// Formats without types have numbers and flags as text.
@@ -182,9 +207,10 @@ fn flag(node: &Node, field: &str) -> Result<bool, MetadataError> {
     match node.get(field) {
         None | Some(Node::Value(Value::Null)) => Ok(false),
         Some(Node::Value(Value::Bool(flag))) => Ok(*flag),
+        Some(Node::Value(Value::Int(number))) => Ok(*number != 0),
         Some(other) => match other.as_text() {
-            Some("true" | "True") => Ok(true),
-            Some("" | "false" | "False") => Ok(false),
+            Some("1" | "t" | "T" | "true" | "True" | "TRUE") => Ok(true),
+            Some("" | "0" | "f" | "F" | "false" | "False" | "FALSE") => Ok(false),
             _ => Err(wrong(field)),
         },
     }

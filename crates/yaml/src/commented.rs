@@ -1,6 +1,7 @@
 //! Documents with their comments as entries between others, in the order of the file. Comments above a key and behind a
 //! value are told apart; empty lines and styles are not kept.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use granit_parser::{Event, Marker, Options, Parser, Placement, ScalarStyle, ScanError};
@@ -49,10 +50,10 @@ pub struct Comment {
     pub is_inline: bool,
 }
 
-/// Reads every document of a file. Aliases are refused: programs that keep comments between entries write none.
+/// Reads every document of a file. What an alias stands for is written out.
 ///
 /// # Errors
-/// The text is not YAML, has an alias, or goes over one of the caps.
+/// The text is not YAML, or goes over one of the caps.
 pub fn read(source: &Arc<Source>, limits: &Limits) -> Result<Vec<Commented>, YamlError> {
     let mut options = Options::default();
     options.max_buffered_comment_events = MAX_COMMENTS;
@@ -66,19 +67,30 @@ pub fn read(source: &Arc<Source>, limits: &Limits) -> Result<Vec<Commented>, Yam
             Event::Comment(text, placement) => {
                 reader.comment(text.into_owned(), placement == Placement::Right, span.start.col());
             }
-            Event::MappingStart(..) => reader.open(Commented::Map(Vec::new()), span.start, limits)?,
-            Event::SequenceStart(..) => reader.open(Commented::Seq(Vec::new()), span.start, limits)?,
-            Event::MappingEnd | Event::SequenceEnd => reader.close(source)?,
-            Event::Scalar(text, style, _, tag) => {
+            Event::MappingStart(_, anchor, _) => {
+                reader.open(Commented::Map(Vec::new()), anchor, span.start, limits)?;
+            }
+            Event::SequenceStart(_, anchor, _) => {
+                reader.open(Commented::Seq(Vec::new()), anchor, span.start, limits)?;
+            }
+            Event::MappingEnd | Event::SequenceEnd => reader.close(source, limits)?,
+            Event::Scalar(text, style, anchor, tag) => {
                 // A block without lines is a text.
                 let is_missing =
                     style == ScalarStyle::Plain && span.byte_range().is_none_or(|range| range.is_empty());
                 let tag = tag.as_deref().map(explicit_tag);
-                reader.push(Commented::Scalar(scalar(&text, style, is_missing, tag)), at, source)?;
+                let node = Commented::Scalar(scalar(&text, style, is_missing, tag));
+                let keeping = reader.anchors.keep(anchor, &node, limits);
+                keeping.map_err(|excess| excess.at(source.line_at(at)))?;
+                reader.take_pending(reader.pending.len());
+                reader.push(node, at, source)?;
             }
-            Event::Alias(_) => {
-                let problem = "aliases are not supported here".to_owned();
-                return Err(YamlError::Syntax { line: source.line_at(at), problem });
+            Event::Alias(anchor) => {
+                let node =
+                    reader.anchors.copy(anchor, limits.depth.saturating_sub(reader.open.len()), limits);
+                let node = node.map_err(|excess| excess.at(source.line_at(at)))?;
+                reader.take_pending(reader.pending.len());
+                reader.push(node, at, source)?;
             }
             Event::DocumentEnd => reader.end(),
             _ => {}
@@ -109,6 +121,8 @@ fn syntax(error: &ScanError, limits: &Limits) -> YamlError {
 /// A collection that is being read.
 struct Open {
     node: Commented,
+    /// Number of its anchor; 0 without one.
+    anchor: usize,
     key: Option<Scalar>,
     column: usize,
 }
@@ -119,6 +133,98 @@ struct Reader {
     /// Comments on lines of their own that nothing has followed yet, with their columns.
     pending: Vec<(Comment, usize)>,
     documents: Vec<Commented>,
+    anchors: Anchors,
+}
+
+/// The nodes that aliases stand for.
+#[derive(Default)]
+struct Anchors {
+    nodes: HashMap<usize, Commented>,
+    /// Size of what is kept, and of all copies of it.
+    kept: Size,
+    copied: Size,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Size {
+    nodes: usize,
+    bytes: usize,
+    /// Collections in each other.
+    depth: usize,
+}
+
+/// The reason for which an alias cannot be written out.
+enum Excess {
+    Size { limit: usize, unit: &'static str },
+    Depth { limit: usize },
+    Itself,
+}
+
+impl Anchors {
+    fn keep(&mut self, anchor: usize, node: &Commented, limits: &Limits) -> Result<(), Excess> {
+        if anchor == 0 {
+            return Ok(());
+        }
+        self.kept = self.kept.beside(size(node));
+        self.kept.check(limits.anchor_nodes, limits.anchor_bytes)?;
+        self.nodes.insert(anchor, node.clone());
+        Ok(())
+    }
+
+    /// Returns a copy that goes no deeper than `depth`.
+    fn copy(&mut self, anchor: usize, depth: usize, limits: &Limits) -> Result<Commented, Excess> {
+        // An anchor that is known to the parser only is still open.
+        let node = self.nodes.get(&anchor).ok_or(Excess::Itself)?;
+        let size = size(node);
+        if size.depth > depth {
+            return Err(Excess::Depth { limit: limits.depth });
+        }
+        self.copied = self.copied.beside(size);
+        self.copied.check(limits.alias_nodes, limits.alias_bytes)?;
+        Ok(node.clone())
+    }
+}
+
+impl Size {
+    fn beside(self, other: Self) -> Self {
+        let (nodes, bytes) = (self.nodes.saturating_add(other.nodes), self.bytes.saturating_add(other.bytes));
+        Self { nodes, bytes, depth: self.depth.max(other.depth) }
+    }
+
+    fn check(self, nodes: usize, bytes: usize) -> Result<(), Excess> {
+        match self {
+            size if size.nodes > nodes => Err(Excess::Size { limit: nodes, unit: "nodes" }),
+            size if size.bytes > bytes => Err(Excess::Size { limit: bytes, unit: "bytes" }),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Excess {
+    fn at(self, line: usize) -> YamlError {
+        match self {
+            Self::Size { limit, unit } => YamlError::ExcessiveAliasing { line, limit, unit },
+            Self::Depth { limit } => YamlError::TooDeep { line, limit },
+            Self::Itself => YamlError::Syntax { line, problem: "anchor value contains itself".to_owned() },
+        }
+    }
+}
+
+/// Returns the size of a node with its comments.
+fn size(node: &Commented) -> Size {
+    let one = |bytes| Size { nodes: 1, bytes, depth: 0 };
+    let inner = match node {
+        Commented::Scalar(scalar) => return one(scalar.text.len()),
+        Commented::Map(members) => members.iter().fold(one(0), |sum, member| match member {
+            Member::Entry(key, node) => sum.beside(one(key.text.len())).beside(size(node)),
+            Member::Comment(comment) => sum.beside(one(comment.text.len())),
+        }),
+        Commented::Seq(elements) => elements.iter().fold(one(0), |sum, element| match element {
+            Element::Node(node) => sum.beside(size(node)),
+            Element::Comment(comment) => sum.beside(one(comment.text.len())),
+        }),
+    };
+    Size { depth: inner.depth + 1, ..inner }
 }
 
 impl Reader {
@@ -142,7 +248,7 @@ impl Reader {
         self.pending.push((Comment { text, is_inline: false }, column));
     }
 
-    fn open(&mut self, node: Commented, at: Marker, limits: &Limits) -> Result<(), YamlError> {
+    fn open(&mut self, node: Commented, anchor: usize, at: Marker, limits: &Limits) -> Result<(), YamlError> {
         if self.open.len() >= limits.depth {
             return Err(YamlError::TooDeep { line: at.line(), limit: limits.depth });
         }
@@ -151,16 +257,18 @@ impl Reader {
         if matches!(self.open.last(), Some(Open { node: Commented::Seq(_), .. })) {
             self.take_pending(self.pending.iter().take_while(|(_, at)| *at < column).count());
         }
-        self.open.push(Open { node, key: None, column });
+        self.open.push(Open { node, anchor, key: None, column });
         Ok(())
     }
 
-    fn close(&mut self, source: &Arc<Source>) -> Result<(), YamlError> {
+    fn close(&mut self, source: &Arc<Source>, limits: &Limits) -> Result<(), YamlError> {
         let Some(column) = self.open.last().map(|open| open.column) else { return Ok(()) };
         let is_inner = self.open.len() > 1;
         let count = self.pending.iter().take_while(|(_, at)| !is_inner || *at >= column).count();
         self.take_pending(count);
         let Some(open) = self.open.pop() else { return Ok(()) };
+        let keeping = self.anchors.keep(open.anchor, &open.node, limits);
+        keeping.map_err(|excess| excess.at(source.line_at(0)))?;
         self.push(open.node, 0, source)
     }
 
@@ -177,10 +285,6 @@ impl Reader {
     }
 
     fn push(&mut self, node: Commented, at: usize, source: &Arc<Source>) -> Result<(), YamlError> {
-        let is_scalar = matches!(node, Commented::Scalar(_));
-        if is_scalar {
-            self.take_pending(self.pending.len());
-        }
         let Some(open) = self.open.last_mut() else {
             self.documents.push(node);
             return Ok(());
@@ -267,9 +371,29 @@ mod tests {
     }
 
     #[test]
-    fn aliases_are_refused() {
-        let source = Source::file("", "a: &x 1\nb: *x\n".to_owned());
+    fn aliases_are_written_out() {
+        assert_eq!(read_all("a: &x 1\n#above\nb: *x #behind\n*x : c\n"), "{a=1,#above,<#behind,b=1,1=c}");
+        let text = "a: &x\n  #inner\n  b: [1]\nc:\n  <<: *x\n  d: [*x]\n";
+        let inner = "{#inner,b=[1]}";
+        assert_eq!(read_all(text), format!("{{a={inner},c={{<<={inner},d=[{inner}]}}}}"));
+    }
+
+    #[rstest::rstest]
+    #[case::itself("a: &x [*x]\n".to_owned(), "anchor value contains itself")]
+    #[case::bomb(bomb(10, 10), "alias")]
+    #[case::deep(bomb(300, 1), "deeper")]
+    fn aliases_have_caps(#[case] text: String, #[case] words: &str) {
+        let source = Source::file("", text);
         let error = read(&source, &Limits::default()).unwrap_err().to_string();
-        assert!(error.contains("aliases"), "{error}");
+        assert!(error.contains(words), "{error}");
+    }
+
+    /// Lists of aliases of lists.
+    fn bomb(levels: usize, width: usize) -> String {
+        let level = |level: usize| {
+            let aliases = vec![format!("*x{level}"); width].join(", ");
+            format!("a{level}: &x{} [{aliases}]\n", level + 1)
+        };
+        format!("a: &x0 [1]\n{}", (0..levels).map(level).collect::<String>())
     }
 }

@@ -1,5 +1,8 @@
 //! JSON: one object, in its order, indented with tabs.
 
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use zeroize::Zeroizing;
 
 use super::MAX_DEPTH;
@@ -8,31 +11,78 @@ use crate::tree::{Element, Member, Node, Value};
 
 pub(super) fn read(text: &str) -> Result<Vec<Node>, FormatError> {
     // The reader has a limit of 128 levels itself.
-    let value: serde_json::Value = serde_json::from_str(text).map_err(|error| FormatError::Json {
+    let Json(node) = serde_json::from_str(text).map_err(|error| FormatError::Json {
         line: error.line(),
         problem: if error.is_eof() { "the text ends too early" } else { "no JSON" },
     })?;
-    if !value.is_object() {
-        return Err(FormatError::Root("JSON"));
+    match node {
+        Node::Map(_) => Ok(vec![node]),
+        Node::List(_) | Node::Value(_) => Err(FormatError::Root("JSON")),
     }
-    Ok(vec![node(value)])
 }
 
-fn node(value: serde_json::Value) -> Node {
-    match value {
-        serde_json::Value::Null => Node::Value(Value::Null),
-        serde_json::Value::Bool(flag) => Node::Value(Value::Bool(flag)),
-        serde_json::Value::Number(number) => Node::Value(match number.as_i64() {
-            Some(number) => Value::Int(number),
-            None => Value::Float(number.as_f64().unwrap_or_default()),
-        }),
-        serde_json::Value::String(text) => Node::Value(Value::text(text)),
-        serde_json::Value::Array(items) => {
-            Node::List(items.into_iter().map(|item| Element::Node(node(item))).collect())
+/// A node as JSON has it: keys that stand twice stay, as they do for SOPS.
+struct Json(Node);
+
+impl<'de> Deserialize<'de> for Json {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Nodes).map(Self)
+    }
+}
+
+/// Makes nodes of what the reader finds.
+struct Nodes;
+
+impl<'de> Visitor<'de> for Nodes {
+    type Value = Node;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Node, E> {
+        Ok(Node::Value(Value::Null))
+    }
+
+    fn visit_bool<E: Error>(self, flag: bool) -> Result<Node, E> {
+        Ok(Node::Value(Value::Bool(flag)))
+    }
+
+    fn visit_i64<E: Error>(self, number: i64) -> Result<Node, E> {
+        Ok(Node::Value(Value::Int(number)))
+    }
+
+    fn visit_u64<E: Error>(self, number: u64) -> Result<Node, E> {
+        let whole = i64::try_from(number).map(Value::Int);
+        Ok(Node::Value(whole.unwrap_or(Value::Float(number as f64))))
+    }
+
+    fn visit_f64<E: Error>(self, number: f64) -> Result<Node, E> {
+        Ok(Node::Value(Value::Float(number)))
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Node, E> {
+        Ok(Node::Value(Value::text(text)))
+    }
+
+    fn visit_string<E: Error>(self, text: String) -> Result<Node, E> {
+        Ok(Node::Value(Value::text(text)))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Node, A::Error> {
+        let mut elements = Vec::new();
+        while let Some(Json(node)) = items.next_element()? {
+            elements.push(Element::Node(node));
         }
-        serde_json::Value::Object(object) => {
-            Node::Map(object.into_iter().map(|(key, value)| Member::Entry(key, node(value))).collect())
+        Ok(Node::List(elements))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Node, A::Error> {
+        let mut members = Vec::new();
+        while let Some((key, Json(node))) = entries.next_entry()? {
+            members.push(Member::Entry(key, node));
         }
+        Ok(Node::Map(members))
     }
 }
 

@@ -42,15 +42,26 @@ fn node(document: Commented) -> Result<Node, FormatError> {
         Commented::Map(members) => {
             let members = members.into_iter().map(|member| {
                 Ok(match member {
-                    commented::Member::Entry(key, inner) => {
-                        Member::Entry(key.text.as_str().to_owned(), node(inner)?)
-                    }
+                    commented::Member::Entry(found, inner) => Member::Entry(key(&found)?, node(inner)?),
                     commented::Member::Comment(inner) => Member::Comment(comment(inner)),
                 })
             });
             Node::Map(members.collect::<Result<_, FormatError>>()?)
         }
     })
+}
+
+/// Returns a key. One that stands for something else than text is refused, as by SOPS.
+fn key(key: &weir_yaml::Scalar) -> Result<String, FormatError> {
+    let kind = match key.tag {
+        weir_yaml::Tag::Null => "<nil>",
+        weir_yaml::Tag::Bool => "bool",
+        weir_yaml::Tag::Int => "int",
+        weir_yaml::Tag::Float => "float64",
+        weir_yaml::Tag::Timestamp => "time.Time",
+        _ => return Ok(key.text.as_str().to_owned()),
+    };
+    Err(FormatError::Key { kind, key: key.text.as_str().to_owned() })
 }
 
 fn comment(comment: commented::Comment) -> Comment {

@@ -13,9 +13,10 @@ pub(crate) fn to_node(metadata: &Metadata) -> Node {
         members.push(Member::Entry("shamir_threshold".to_owned(), Node::Value(Value::Int(threshold))));
     }
     match metadata.groups.as_slice() {
-        [only] => members.extend(lists(only)),
+        [only] => members.extend(lists(only, &metadata.last_modified)),
         several => {
-            let groups = several.iter().map(|group| Element::Node(Node::Map(lists(group)))).collect();
+            let groups = several.iter().map(|group| lists(group, &metadata.last_modified));
+            let groups = groups.map(|lists| Element::Node(Node::Map(lists))).collect();
             members.push(Member::Entry("key_groups".to_owned(), Node::List(groups)));
         }
     }
@@ -45,10 +46,14 @@ fn rule(rule: &ScopeRule) -> Option<Member> {
     })
 }
 
-fn lists(group: &KeyGroup) -> Vec<Member> {
+/// The lists of a group's keys, all of which were `made` at the same time.
+fn lists(group: &KeyGroup, made: &str) -> Vec<Member> {
     let mut lists: Vec<(&str, Vec<Element>)> = Vec::new();
     for key in group {
-        let (list, fields) = fields(key);
+        let (list, mut fields) = fields(key);
+        if !matches!(key, MasterKey::Age { .. }) {
+            fields.push(text("created_at", made));
+        }
         let element = Element::Node(Node::Map(fields));
         match lists.iter_mut().find(|(name, _)| *name == list) {
             Some((_, elements)) => elements.push(element),

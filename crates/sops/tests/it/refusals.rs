@@ -55,12 +55,52 @@ fn plaintext_in_place_of_ciphertext_is_refused_and_not_shown() {
 #[case("a: b\n", "sops metadata not found")]
 #[case("- a\n", "YAML documents that are not maps")]
 #[case("sops: {version: 3.9.0}\n", "No keys found in file")]
-#[case("sops: {age: [{enc: x}], encrypted_suffix: a, encrypted_regex: b}\n", "Cannot use more than one of")]
+#[case("sops: {age: [{enc: x}]}\n", "sops metadata: lastmodified is missing")]
+#[case("sops: {age: [{enc: x}], lastmodified: yesterday}\n", "sops metadata: lastmodified is missing")]
+#[case("sops: {age: x}\n", "sops metadata: age is missing or of a wrong type")]
+#[case(
+    "sops: {pgp: [{enc: x}], lastmodified: '2026-01-01T00:00:00Z'}\n",
+    "sops metadata: created_at is missing"
+)]
+#[case(
+    "sops: {age: [{enc: x}], lastmodified: '2026-01-01T00:00:00Z', encrypted_suffix: a, encrypted_regex: b}\n",
+    "Cannot use more than one of"
+)]
+#[case("1: x\n", "Tree contains a non-string key (type int): 1. Only string keys are supported")]
+#[case("a: {true: x}\n", "Tree contains a non-string key (type bool): true. Only string keys are supported")]
 #[case("sops: {age: [{enc: [x]}]}\n", "sops metadata: enc is missing")]
-#[case("sops: {age: [{enc: x}]}\na: &x 1\nb: *x\n", "aliases are not supported")]
 fn bad_documents(#[case] text: &str, #[case] words: &str) {
     let error = Document::read(text.as_bytes(), Format::Yaml).unwrap_err().to_string();
     assert!(error.contains(words), "{error}");
+}
+
+/// KS-SOPS-6: as the library reads it with which SOPS does.
+#[rstest]
+#[case("age: {enc: x}, version: 3.9", 1, "3.9")]
+#[case("key_groups: {age: [{enc: x}]}, version: 3", 1, "3")]
+#[case(
+    "key_groups: [{age: {enc: x}}, {pgp: {enc: x, created_at: '2026-01-01T00:00:00Z'}}], version: true",
+    2,
+    "1"
+)]
+fn metadata_of_other_types_is_read(#[case] fields: &str, #[case] groups: usize, #[case] version: &str) {
+    let text =
+        format!("sops: {{{fields}, lastmodified: '2026-01-01T00:00:00Z', mac_only_encrypted: 1, mac: 42}}\n");
+    let Document { metadata, .. } = Document::read(text.as_bytes(), Format::Yaml).unwrap();
+    assert_eq!((metadata.groups.len(), metadata.version.as_str()), (groups, version));
+    assert_eq!((metadata.mac_only_encrypted, metadata.mac.as_str()), (true, "42"));
+}
+
+/// Both count for the MAC of SOPS. Of two entries with metadata none is the right one.
+#[test]
+fn keys_that_stand_twice_in_json() {
+    let sops = r#""sops": {"age": [{"enc": "x"}], "lastmodified": "2026-01-01T00:00:00Z"}"#;
+    let document =
+        Document::read(format!("{{\"a\": 1, \"a\": 2, {sops}}}").as_bytes(), Format::Json).unwrap();
+    let keys: Vec<&str> = document.trees[0].entries().map(|(key, _)| key).collect();
+    assert_eq!(keys, ["a", "a"]);
+    let error = Document::read(format!("{{{sops}, {sops}}}").as_bytes(), Format::Json).unwrap_err();
+    assert_eq!(error.to_string(), "Found duplicate sops entry");
 }
 
 #[test]
