@@ -13,7 +13,7 @@ pub struct Entry {
 
 /// Keeps the names of objects where a crash does not reach them (docs/adr/0022).
 pub trait Record: Sync {
-    /// Adds objects that are about to be written; returns true when they are kept. If not, they are not written.
+    /// Adds objects that are about to be written; returns false when they could not be kept, so that they are not written.
     fn add(&self, objects: Vec<Entry>) -> impl Future<Output = bool> + Send;
 }
 

@@ -242,7 +242,7 @@ fn build_from<F: FileSystem>(
 }
 
 /// Returns true when the inventory of a status can name all objects.
-fn fit_into_status<'m>(objects: impl Iterator<Item = (&'m ObjectId, &'m str)>) -> bool {
+pub(crate) fn fit_into_status<'m>(objects: impl Iterator<Item = (&'m ObjectId, &'m str)>) -> bool {
     let entries = objects.map(|(id, version)| ENTRY + id.to_string().len() + version.len());
     entries.sum::<usize>() <= MAX_INVENTORY
 }

@@ -22,7 +22,7 @@ use super::failure::{Class, Failure, reason};
 use super::memory::{Applied, Inputs, Unit, Waiting};
 use super::observe::Observed;
 use super::prune_limit::{self, Asked};
-use super::{KustomizationReconciler, change_log, circle, health, rivals};
+use super::{KustomizationReconciler, change_log, circle, health, inventory, rivals};
 use crate::build::Built;
 use crate::builds::Budgeted;
 use crate::cluster::FIELD_MANAGER;
@@ -51,6 +51,10 @@ impl KustomizationReconciler {
             Plan::AwaitDependencies { artifact, failure } => {
                 let failure = self.naming_circle(&run.key, failure);
                 Done::Blocked(Attempt::new(run, &artifact, Extent::Changed), failure)
+            }
+            Plan::GiveUp { waiting, failure } => {
+                let inventory = Some(observed.known_inventory());
+                Done::Failed(Attempt { inventory, ..waiting.attempt.clone() }, failure)
             }
             Plan::Leave => Done::Left,
             Plan::Postpone(pause) => Done::Postponed(pause),
@@ -257,7 +261,9 @@ impl KustomizationReconciler {
         }
         let asked = Asked::of(&observed.kustomization, known.len(), &stale);
         if let Err(message) = prune_limit::decide(&asked, &self.settings.prune_limit) {
-            attempt.inventory = Some(new.into_iter().chain(stale).collect());
+            let both: Vec<_> = new.into_iter().chain(stale).collect();
+            // Without room for both, the new ones are named once the others may go.
+            attempt.inventory = Some(if inventory::fits(&both) { both } else { known });
             return Err(Failure::retry(reason::PRUNE_REFUSED, message));
         }
         let pruned = session.prune(&self.owner(&observed.kustomization), &stale).await;

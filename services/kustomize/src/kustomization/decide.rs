@@ -29,6 +29,8 @@ pub(crate) enum Plan {
     /// Nothing yet: another run asks the remote cluster, or it does not answer for a moment. It is no news of this Kustomization, so
     /// nothing is reported.
     Postpone(Duration),
+    /// Say why nothing is done, and that the health check that goes on has ended by this.
+    GiveUp { waiting: Arc<Waiting>, failure: Failure },
     /// Say that the health check ends here, because something newer came; the next run is about that.
     Cancel { waiting: Arc<Waiting>, trigger: String },
     /// Look whether what was applied has become healthy.
@@ -78,7 +80,7 @@ pub(crate) fn decide(observed: &Observed, settings: &Settings) -> Plan {
     }
     let case = match artifact(observed, settings) {
         Ok(artifact) => Case { observed, settings, artifact },
-        Err(failure) => return outlive_source(observed).unwrap_or(Plan::Refuse(failure)),
+        Err(failure) => return refuse(observed, settings, failure),
     };
     let ruled = RULES.iter().find_map(|rule| rule(&case));
     ruled.unwrap_or_else(|| case.apply(Extent::Changed))
@@ -181,13 +183,22 @@ fn suspended(observed: &Observed, settings: &Settings) -> Plan {
     }
 }
 
-/// Lets a health check come to its end although its source or the artifact is gone, as in Flux. The run behind it says what is missing.
-fn outlive_source(observed: &Observed) -> Option<Plan> {
-    let waiting = observed.unit.waiting.as_ref()?;
+/// Refuses a run. A health check comes to its end although its source or the artifact is gone, as in Flux, and the run behind it says
+/// what is missing; who asks for a run is told so at once, and no result of that check follows.
+fn refuse(observed: &Observed, settings: &Settings, failure: Failure) -> Plan {
     let is_gone = matches!(observed.source, Source::Missing | Source::Empty);
+    let Some(waiting) = observed.unit.waiting.as_ref().filter(|_| is_gone) else {
+        return Plan::Refuse(failure);
+    };
     let is_asked = observed.causes.contains(&Cause::Requested);
-    let goes_on = is_gone && !is_asked && waiting.inputs.is_of(&observed.kustomization);
-    goes_on.then(|| finish(observed, Arc::new(waiting.overtaken())))
+    if !is_asked && waiting.inputs.is_of(&observed.kustomization) {
+        return finish(observed, Arc::new(waiting.overtaken()));
+    }
+    let waiting = Arc::clone(waiting);
+    match trigger(observed) {
+        Some(trigger) if settings.overtaken == Overtaken::Cancels => Plan::Cancel { waiting, trigger },
+        _ => Plan::GiveUp { waiting, failure },
+    }
 }
 
 /// Goes on with a health check, once the cluster answers or the time is over.

@@ -6,6 +6,8 @@ use weir_api::Kustomization;
 use weir_api::kustomize::{Inventory, InventoryEntry};
 use weir_ssa::Entry;
 
+use crate::build::fit_into_status;
+
 /// The entries of the status. An id that cannot be read stays in the cluster: it is left out and logged.
 pub(crate) fn entries(kustomization: &Kustomization) -> Vec<Entry> {
     let inventory = kustomization.status.as_ref().and_then(|status| status.inventory.as_ref());
@@ -31,6 +33,11 @@ pub(crate) fn current(kustomization: &Kustomization, unwritten: Option<&[Entry]>
 pub(crate) fn to_status(entries: &[Entry]) -> Inventory {
     let entry = |entry: &Entry| InventoryEntry { id: entry.id.to_string(), version: entry.version.clone() };
     Inventory { entries: entries.iter().map(entry).collect() }
+}
+
+/// Returns true when a status has room for all entries.
+pub(crate) fn fits(entries: &[Entry]) -> bool {
+    fit_into_status(entries.iter().map(|entry| (&entry.id, entry.version.as_str())))
 }
 
 /// Both lists, without repetition: what may be in the cluster when a newer list is not yet in the status.

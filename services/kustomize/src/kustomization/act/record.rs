@@ -35,15 +35,11 @@ impl<'a> Record<'a> {
 }
 
 impl weir_ssa::Record for Record<'_> {
-    /// Adds objects that are about to be written to the inventory of the status, if it does not name all of them; returns
-    /// true when it names them then.
+    /// Adds objects that are about to be written to the inventory of the status, if it does not name all of them and has room for
+    /// them; returns true unless it could not be written.
     async fn add(&self, written: Vec<Entry>) -> bool {
         let newest = Arc::clone(&self.newest.lock());
-        let named = inventory::entries(&newest);
-        if weir_ssa::stale(&written, &named).is_empty() {
-            return true;
-        }
-        let entries = inventory::union(inventory::union(named, &self.known), &written);
+        let Some(entries) = recorded(inventory::entries(&newest), &self.known, &written) else { return true };
         let status = KustomizationStatus {
             inventory: Some(inventory::to_status(&entries)),
             last_attempted_revision: Some(self.revision.to_owned()),
@@ -53,5 +49,47 @@ impl weir_ssa::Record for Record<'_> {
         let Some(recorded) = self.run.record(object).await else { return false };
         *self.newest.lock() = recorded;
         true
+    }
+}
+
+/// Returns the inventory that names objects before they are written; nothing where `named` has them all. Where a large Kustomization
+/// renames its objects there is no room for both names of each: nothing is named before then, as in Flux.
+fn recorded(named: Vec<Entry>, known: &[Entry], written: &[Entry]) -> Option<Vec<Entry>> {
+    if weir_ssa::stale(written, &named).is_empty() {
+        return None;
+    }
+    let entries = inventory::union(inventory::union(named, known), written);
+    let fits = inventory::fits(&entries);
+    if !fits {
+        tracing::info!(
+            objects = entries.len(),
+            "the inventory names objects only once they are written: it has no room for old and new ones"
+        );
+    }
+    fits.then_some(entries)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Objects with names as long as they may be.
+    fn entries(prefix: &str, count: usize) -> Vec<Entry> {
+        let entry = |index: usize| Entry {
+            id: format!("apps_{prefix}{index:0>250}__ConfigMap").parse().unwrap(),
+            version: "v1".to_owned(),
+        };
+        (0..count).map(entry).collect()
+    }
+
+    #[test]
+    fn names_are_recorded_where_they_are_new_and_find_room() {
+        let (few, more) = (entries("a", 2), entries("b", 2));
+        assert_eq!(recorded(few.clone(), &[], &few), None);
+        let both = recorded(few.clone(), &[], &more).unwrap();
+        assert_eq!(both, [few, more].concat());
+        let (old, new) = (entries("a", 3_000), entries("b", 3_000));
+        assert!(recorded(Vec::new(), &[], &old).is_some(), "each of them fits");
+        assert_eq!(recorded(old, &[], &new), None);
     }
 }

@@ -53,8 +53,32 @@ async fn five_hundred_objects_cost_what_has_changed() {
     many_objects(500).await;
 }
 
+/// A Kustomization whose inventory takes more than half of its status, all of whose objects get other names at once.
+async fn renamed(count: usize) {
+    let (world, _process) = World::process(&[]).await;
+    let manifests = |prefix: &str| -> String {
+        (0..count).map(|index| format!("---\n{}", cm(&format!("{prefix}{index:0>250}"), "1"))).collect()
+    };
+    let first = world.source("src", 1, &[("all.yaml", &manifests("a"))]).await;
+    world.kustomization("app", json!({"timeout": "30m"})).await;
+    world.applied_within(PATIENCE, "app", &first).await;
+    let second = world.source("src", 2, &[("all.yaml", &manifests("b"))]).await;
+    let applied = world.applied_within(PATIENCE, "app", &second).await;
+    assert_eq!(inventory(&applied).len(), count);
+    let left = world.api("v1", "ConfigMap").await.list_metadata(&Default::default()).await.unwrap();
+    let names = left.items.iter().filter_map(|map| map.metadata.name.as_deref());
+    let long: Vec<&str> = names.filter(|name| name.len() > 250).collect();
+    assert!(long.len() == count && long.iter().all(|name| name.starts_with('b')), "{}", long.len());
+}
+
 mod long {
-    use super::many_objects;
+    use super::{many_objects, renamed};
+
+    #[tokio::test(flavor = "multi_thread")]
+    #[ignore = "takes minutes: make e2e-long"]
+    async fn all_objects_of_a_large_kustomization_are_renamed_at_once() {
+        renamed(3_000).await;
+    }
 
     #[tokio::test(flavor = "multi_thread")]
     #[ignore = "takes minutes: make e2e-long"]
