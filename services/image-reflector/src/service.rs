@@ -117,7 +117,8 @@ fn spawn_collector(service: &Service, args: &Args, store: TagStore, repositories
     }
 }
 
-/// A scan with another result concerns the policies that select from it (IP-3), and so does a repository that is new or gone.
+/// A scan with another result concerns the policies that select from it (IP-3). So do a repository that is new or gone, and the first
+/// scan or refusal of one that was edited: another image may have the same tags.
 fn wake_policies(
     repositories: &Cache<ImageRepository>,
     policies: Index<ImagePolicy, ObjectKey>,
@@ -128,11 +129,19 @@ fn wake_policies(
             let status = repository.as_ref()?.status.as_ref()?;
             status.last_scan_result.as_ref().map(|last| last.revision.clone())
         };
+        // Before the first scan there is nothing that an edit could change.
+        let generation = |repository: &Option<Arc<ImageRepository>>| {
+            let observed = repository.as_ref()?.status.as_ref()?.observed_generation;
+            Some(observed).filter(|observed| *observed > 0)
+        };
         let is_news = match (&change.old, &change.new) {
             // One that has been scanned was there before this service.
             (None, new) => revision(new).is_none(),
             (Some(_), None) => true,
-            (old, new) => revision(old) != revision(new),
+            (old, new) => {
+                let is_edited = generation(old).is_some() && generation(old) != generation(new);
+                is_edited || revision(old) != revision(new)
+            }
         };
         let Some(repository) = change.latest().filter(|_| is_news) else { return };
         queue.wake(policies.naming(&ObjectKey::of(&**repository)), Cause::Dependency);

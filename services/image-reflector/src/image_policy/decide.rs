@@ -74,7 +74,7 @@ fn selection(observed: &Observed) -> Result<Plan, Failure> {
     check_identity(object, observed.settings.workload_identity)?;
     let policy = policy(spec)?;
     let tags = observed.tags.as_ref().map_err(|cause| Failure::retried(FAILURE, cause.clone()))?;
-    if tags.is_empty() {
+    if tags.is_empty() || !is_scanned(object, &repository) {
         return Ok(wait(observed, object));
     }
     let filter = filter(spec)?;
@@ -155,6 +155,12 @@ fn filter(spec: &ImagePolicySpec) -> Result<Option<TagFilter>, Failure> {
     spec.filter_tags.as_ref().map(compile).transpose().map_err(|error| {
         Failure::stalled(INVALID_POLICY, format!("failed to filter tags: {}", PolicyError::from(error)))
     })
+}
+
+/// Returns false while the stored tags are those of an image that the repository named before: nobody knows yet if the new one has them.
+fn is_scanned(repository: &ImageRepository, image: &Repository) -> bool {
+    let scanned = repository.status.as_ref().and_then(|status| status.canonical_image_name.as_ref());
+    scanned.is_none_or(|scanned| *scanned == image.to_string())
 }
 
 /// There are no tags: silent at first, so that a policy applied together with its repository, or before it, does not complain of what

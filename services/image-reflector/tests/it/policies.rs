@@ -2,6 +2,7 @@
 
 use axum::http::StatusCode;
 use k8s_openapi::api::core::v1::Event;
+use kube::api::Patch;
 use serde_json::json;
 use weir_testkit::{Registry, SinkAnswer, WebhookSink, eventually, touch_requested_at};
 
@@ -37,6 +38,37 @@ async fn a_policy_notices_that_its_repository_is_gone_or_new() {
     world.api("ImageRepository").await.delete("app", &Default::default()).await.unwrap();
     world.until("ImagePolicy", "app", "referenced ImageRepository does not exist").await;
     world.repository("app", "oci://nowhere", json!({})).await;
+    world.until("ImagePolicy", "app", "should not include URL scheme").await;
+}
+
+/// An image that moves to another registry has the same tags there, so that nothing but its name is new. Until it is found there, the
+/// policy names the image that was found.
+#[tokio::test]
+async fn a_policy_follows_an_image_that_moves() {
+    let (world, registry) = (World::start().await, Registry::start().await.unwrap());
+    let image = |name: &str| format!("{}/move/{name}", registry.address());
+    for name in ["from", "to"] {
+        registry.push_image(&format!("move/{name}"), "1.0.0").await.unwrap();
+    }
+    world.repository("app", &image("from"), json!({})).await;
+    world.policy("app", "app", json!({"semver": {"range": "1.x"}})).await;
+    world.until("ImagePolicy", "app", "resolved to 1.0.0").await;
+    let named = |image: &str| Patch::Merge(json!({"spec": {"image": image}}));
+    let repositories = world.api("ImageRepository").await;
+
+    repositories.patch("app", &Default::default(), &named(&image("nowhere"))).await.unwrap();
+    world.until("ImageRepository", "app", "scan failed").await;
+    touch_requested_at(&world.api("ImagePolicy").await, "app").await.unwrap();
+    let status = world.until("ImagePolicy", "app", "no tags in database").await;
+    assert_eq!(status["latestRef"], json!({"name": image("from"), "tag": "1.0.0"}));
+
+    repositories.patch("app", &Default::default(), &named(&image("to"))).await.unwrap();
+    let status = world.until("ImagePolicy", "app", &format!("{} resolved to 1.0.0", image("to"))).await;
+    assert_eq!(status["observedPreviousRef"], json!({"name": image("from"), "tag": "1.0.0"}));
+    repositories.patch("app", &Default::default(), &named(&image("from"))).await.unwrap();
+    world.until("ImagePolicy", "app", &format!("{} resolved to 1.0.0", image("from"))).await;
+
+    repositories.patch("app", &Default::default(), &named("oci://nowhere")).await.unwrap();
     world.until("ImagePolicy", "app", "should not include URL scheme").await;
 }
 

@@ -171,6 +171,25 @@ fn tags_that_went_are_waited_for_in_silence_first(
     assert_eq!(words(plan), expected);
 }
 
+/// Nobody has seen the tags in the image that is named now: they are those of the one before until the next scan.
+#[rstest]
+#[case::scanned("index.docker.io/org/app", false, "org/app:1.1.0 None")]
+#[case::edited("index.docker.io/org/before", false, "wait 5s ")]
+#[case::cannot_be_scanned(
+    "index.docker.io/org/before",
+    true,
+    "wait 30s retrying in 30s error: no tags in database"
+)]
+fn tags_of_the_image_before_are_not_those_of_this_one(
+    #[case] scanned: &str,
+    #[case] has_waited: bool,
+    #[case] expected: &str,
+) {
+    let repository = json!({"status": {"canonicalImageName": scanned}});
+    let plan = decide(&Observed { has_waited, ..observed(json!({}), repository) });
+    assert_eq!(words(plan), expected);
+}
+
 /// A service that starts with an empty store scans all repositories again, and policies do not fail for that.
 #[rstest]
 #[case::to_be_visited(json!({}), true, "wait 30s ")]
