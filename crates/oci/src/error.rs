@@ -20,6 +20,8 @@ const MAX_PAGE: usize = 512;
 const MAX_ERROR_BYTES: usize = 64 * 1024;
 /// Query of the first page of tags.
 pub(crate) const FIRST_PAGE: &str = "n=1000";
+/// Codes of errors about the size of a page: that of the distribution specification, and Quay's.
+const PAGE_SIZE_CODES: [&str; 2] = ["PAGINATION_NUMBER_INVALID: ", "TOO_MANY_TAGS_REQUESTED: "];
 /// Parameters of our own requests, which are no secrets and which users know from Flux. Others are shown as [`REDACTED`].
 const SHOWN_PARAMETERS: [&str; 7] = ["scope", "service", "mount", "from", "digest", "n", "last"];
 const REDACTED: &str = "REDACTED";
@@ -177,6 +179,12 @@ impl Error {
         matches!(self, Self::Refused { status: StatusCode::NOT_FOUND, .. })
     }
 
+    /// Returns true when the registry has no pages as large as the one that was asked for.
+    pub(crate) fn refuses_page_size(&self) -> bool {
+        let has_code = |words: &str| PAGE_SIZE_CODES.iter().any(|code| words.starts_with(code));
+        matches!(self, Self::Refused { words, .. } if has_code(words))
+    }
+
     /// Returns true when another try may help (SRC-OCI-15).
     pub(crate) fn is_transient(&self) -> bool {
         match self {
@@ -192,7 +200,8 @@ impl Error {
     }
 
     /// Returns the time for which the registry wants to be left alone, if it has named one.
-    pub(crate) fn retry_after(&self) -> Option<Duration> {
+    #[must_use]
+    pub fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::Refused { retry_after, .. } => *retry_after,
             Self::Unreachable { causes } => causes.iter().find_map(Self::retry_after),

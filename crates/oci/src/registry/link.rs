@@ -14,7 +14,8 @@ pub(super) fn next(answer: &Answer) -> Result<Option<Url>, Error> {
 }
 
 /// The page that `Link: <…>; rel="next"` names, of the `list` that it came with. It must be on the same registry: the
-/// header must not send us, and our credentials, anywhere else.
+/// header must not send us, and our credentials, anywhere else. Behind a proxy, registries often do not know the scheme and the port by
+/// which they are reached, so that those of the list count for all its pages.
 ///
 /// # Errors
 /// When it is not, or there is no address in a header (IR-12): tags would be missing without a word.
@@ -28,10 +29,18 @@ pub fn next_page<'a>(list: &Url, links: impl Iterator<Item = &'a str>) -> Result
         next = next.or_else(|| header.split(',').find_map(next_of));
     }
     let Some(next) = next else { return Ok(None) };
-    match list.join(next).ok().filter(|url| url.origin() == list.origin()) {
-        Some(url) => Ok(Some(url)),
-        None => Err(Error::NextPage { list: shown(list), next: weir_http::shown_text(next) }),
-    }
+    let Some(named) = list.join(next).ok().filter(|named| may_be_here(list, named)) else {
+        return Err(Error::NextPage { list: shown(list), next: weir_http::shown_text(next) });
+    };
+    let mut page = list.clone();
+    page.set_path(named.path());
+    page.set_query(named.query());
+    Ok(Some(page))
+}
+
+/// Returns true when a URL names the server of the list: the same host, and no other port.
+fn may_be_here(list: &Url, named: &Url) -> bool {
+    named.host() == list.host() && (named.port().is_none() || named.port() == list.port())
 }
 
 /// The address of a link, if it leads to the next page. One that does not say where it leads does.
@@ -63,10 +72,27 @@ mod tests {
     #[case(&["<list; rel=next"], Err("failed to parse link header: missing '>' in: <list; rel=next"))]
     #[case(&["<http://other/v2/a/tags/list>; rel=\"next\""],
         Err("list 'https://h/v2/a/tags/list' goes on at 'http://other/v2/a/tags/list', which is not on the same registry"))]
+    #[case(&["<http://h/v2/a/tags/list?last=b>; rel=\"next\""], Ok(Some("https://h/v2/a/tags/list?last=b")))]
+    #[case(&["<https://h:5000/v2/a/tags/list>"],
+        Err("list 'https://h/v2/a/tags/list' goes on at 'https://h:5000/v2/a/tags/list', which is not on the same registry"))]
     fn pages_follow(#[case] headers: &[&str], #[case] expected: Result<Option<&str>, &str>) {
         let list = Url::parse("https://h/v2/a/tags/list").unwrap();
         let found = next_page(&list, headers.iter().copied()).map_err(|error| error.to_string());
         let found = found.map(|url| url.map(String::from));
         assert_eq!(found, expected.map(|url| url.map(str::to_owned)).map_err(str::to_owned));
+    }
+
+    /// A proxy before a registry tells it the host, and often neither the scheme nor the port.
+    #[rstest]
+    #[case("<https://h:5000/v2/a/tags/list?last=b>", true)]
+    #[case("<https://h/v2/a/tags/list?last=b>", true)]
+    #[case("<http://me@h:5000/v2/a/tags/list?last=b#x>", true)]
+    #[case("<https://h:5001/v2/a/tags/list?last=b>", false)]
+    #[case("<https://i:5000/v2/a/tags/list?last=b>", false)]
+    #[case("<mailto:h>", false)]
+    fn pages_stay_where_the_list_is(#[case] header: &str, #[case] is_followed: bool) {
+        let list = Url::parse("https://h:5000/v2/a/tags/list?n=1000").unwrap();
+        let found = next_page(&list, [header].into_iter()).ok().flatten().map(String::from);
+        assert_eq!(found, is_followed.then(|| "https://h:5000/v2/a/tags/list?last=b".to_owned()));
     }
 }

@@ -36,12 +36,19 @@ impl Registry {
     /// When there is no such repository, the registry does not let us, there are more tags, or its pages lead in a circle.
     pub async fn tags(&mut self, limit: usize) -> Result<Vec<String>, Error> {
         let path = format!("{}/tags/list", self.repository.path());
-        let first = move |base: &Url| {
-            let mut url = below(base, &path);
-            url.set_query(Some(FIRST_PAGE));
-            url
+        let first = |query: Option<&'static str>| {
+            let path = path.clone();
+            move |base: &Url| {
+                let mut url = below(base, &path);
+                url.set_query(query);
+                url
+            }
         };
-        let mut answer = self.request_at(Method::GET, first).await?;
+        let mut answer = match self.request_at(Method::GET, first(Some(FIRST_PAGE))).await {
+            // A registry may refuse pages of this size instead of giving smaller ones; it knows its own.
+            Err(error) if error.refuses_page_size() => self.request_at(Method::GET, first(None)).await?,
+            answer => answer?,
+        };
         let mut tags = Vec::new();
         // One page at a time is remembered, at ever greater distances (Brent): a circle of any length comes back to it.
         let mut remembered = answer.asked.clone();

@@ -56,12 +56,18 @@ async fn ping(State(behaviour): State<Behaviour>) -> Response {
 /// Two pages, the second named by an opaque token; or a next page on another host.
 async fn tags(Path(name): Path<String>, Query(query): Query<HashMap<String, String>>) -> Response {
     let mut headers = HeaderMap::new();
+    if name.starts_with("small") && query.contains_key("n") {
+        let code = if name == "small" { "PAGINATION_NUMBER_INVALID" } else { "TOO_MANY_TAGS_REQUESTED" };
+        let body = format!("{{\"errors\":[{{\"code\":\"{code}\",\"message\":\"100 at most\"}}]}}");
+        return (StatusCode::BAD_REQUEST, body).into_response();
+    }
     let tags = match (name.as_str(), query.get("next").map(String::as_str)) {
         ("paged", None) => {
             headers.insert(header::LINK, "</v2/paged/tags/list?next=opaque>; rel=\"next\"".parse().unwrap());
             "[\"a\",\"b\"]"
         }
         ("paged", Some("opaque")) => "[\"c\"]",
+        ("small" | "smaller", _) => "[\"a\"]",
         ("astray", _) => {
             headers.insert(
                 header::LINK,
@@ -158,6 +164,9 @@ async fn manifests_that_are_not_what_they_should_be() {
 async fn pages_of_tags() {
     let (address, _tasks) = serve(Behaviour::default()).await;
     assert_eq!(open(&address, "paged", insecure()).tags(100).await.unwrap(), ["a", "b", "c"]);
+    for name in ["small", "smaller"] {
+        assert_eq!(open(&address, name, insecure()).tags(100).await.unwrap(), ["a"], "{name}");
+    }
     assert_eq!(open(&address, "none", insecure()).tags(100).await.unwrap(), Vec::<String>::new());
     assert_eq!(open(&address, "gaps", insecure()).tags(100).await.unwrap(), ["a", "b"]);
     let error = open(&address, "astray", insecure()).tags(100).await.unwrap_err();
