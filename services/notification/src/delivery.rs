@@ -180,12 +180,15 @@ impl Conversation {
     /// Tries until the answer is final or the time is over; `limit` is how much of a good answer is read, in bytes.
     #[expect(clippy::disallowed_methods, reason = "a delivery is no run")]
     async fn send(&self, message: &Message, limit: usize) -> Result<Answer, DeliveryError> {
-        let mut attempts = 0;
+        let (mut attempts, mut last_try) = (0, None);
+        let ended = |text, last_try: Option<String>| {
+            Err(failed(message, failure_text::after(text, last_try.as_deref())))
+        };
         loop {
             attempts += 1;
             let exchange = answer::exchange(&self.client, message, limit);
             let Ok(exchanged) = timeout_at(self.deadline, exchange).await else {
-                return Err(failed(message, failure_text::late(message, attempts)));
+                return ended(failure_text::late(message, attempts), last_try);
             };
             let is_worth_another = match &exchanged {
                 Ok(reply) => retry::is_worth_another(reply.status),
@@ -194,14 +197,17 @@ impl Conversation {
             let retry_after = exchanged.as_ref().ok().and_then(|reply| reply.wait.as_deref());
             let wait =
                 self.retry.wait_after(message.client.tries, attempts, retry_after, jiff::Timestamp::now());
+            if is_worth_another {
+                last_try = Some(answer::told(&exchanged, &message.url));
+            }
             match (wait.filter(|_| is_worth_another), exchanged) {
                 (Some(wait), _) => {
                     if timeout_at(self.deadline, tokio::time::sleep(wait)).await.is_err() {
-                        return Err(failed(message, failure_text::late_waiting(message)));
+                        return ended(failure_text::late_waiting(message), last_try);
                     }
                 }
                 (None, Ok(_)) if is_worth_another && message.client.gives_up => {
-                    return Err(failed(message, failure_text::gave_up(message, attempts)));
+                    return ended(failure_text::gave_up(message, attempts), last_try);
                 }
                 (None, Ok(reply)) => return judge(message, reply),
                 (None, Err(error)) => {

@@ -9,7 +9,7 @@ use url::Url;
 
 use super::redirect::{self, SendError};
 use crate::provider::Message;
-use crate::provider::client::Reply;
+use crate::provider::client::{Reply, quoted};
 
 /// Bytes of an answer that tells why a request failed; a forge's JSON may be longer than what is quoted of it.
 const MAX_REFUSAL: usize = 64 * 1024;
@@ -55,6 +55,15 @@ pub(super) fn cause(error: &SendError, url: &Url) -> String {
     match error {
         SendError::Redirect(text) => (*text).to_owned(),
         SendError::Request(error) => weir_http::reason(error, url),
+    }
+}
+
+/// The failure of one try in a few words.
+pub(super) fn told(exchanged: &Result<Reply, SendError>, url: &Url) -> String {
+    match exchanged {
+        Ok(reply) if reply.body.trim_ascii().is_empty() => reply.line(),
+        Ok(reply) => format!("{}: {}", reply.line(), quoted(&reply.body)),
+        Err(error) => cause(error, url),
     }
 }
 

@@ -36,6 +36,14 @@ pub(super) fn late_waiting(message: &Message) -> String {
     format!("{}{TIME_OVER}", message.client.unanswered_prefix)
 }
 
+/// Adds the failure of the last try that had an end: the end of the time alone does not show what to mend.
+pub(super) fn after(text: String, last_try: Option<&str>) -> String {
+    match last_try {
+        Some(last_try) => format!("{text} (last try: {last_try})"),
+        None => text,
+    }
+}
+
 /// An answer is no JSON, for this reason, or empty.
 pub(super) fn no_json(message: &Message, error: Option<&serde_json::Error>, body: &[u8]) -> String {
     let begins_value = |byte: u8| b"{[\"-0123456789tfn".contains(&byte);

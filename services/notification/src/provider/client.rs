@@ -92,13 +92,13 @@ pub(super) const API_CLIENT: ClientProfile = ClientProfile {
 
 impl Reply {
     /// Returns code and text of the status, for example `404 Not Found`.
-    pub(super) fn line(&self) -> String {
+    pub(crate) fn line(&self) -> String {
         format!("{} {}", self.status.as_u16(), self.status.canonical_reason().unwrap_or_default())
     }
 }
 
 /// Returns the start of a text without control characters.
-pub(super) fn quoted(body: &[u8]) -> String {
+pub(crate) fn quoted(body: &[u8]) -> String {
     let start = body.get(..MAX_QUOTED).unwrap_or(body);
     String::from_utf8_lossy(start).chars().filter(|c| !c.is_control()).collect()
 }

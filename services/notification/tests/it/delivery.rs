@@ -45,7 +45,10 @@ async fn passing_failures_are_tried_five_times() {
     let origin = sink.url("");
     assert_eq!(
         error,
-        format!("postMessage failed: failed to execute request: POST {origin} giving up after 5 attempt(s)")
+        format!(
+            "postMessage failed: failed to execute request: POST {origin} giving up after 5 attempt(s) \
+             (last try: 500 Internal Server Error)"
+        )
     );
     assert_eq!(sink.requests().len(), 5);
 }
@@ -85,10 +88,14 @@ async fn the_deadline_covers_all_tries() {
     sink.answer_with(|_| SinkAnswer {
         status: StatusCode::SERVICE_UNAVAILABLE,
         headers: HeaderMap::from_iter([(RETRY_AFTER, HeaderValue::from_static("3600"))]),
-        ..SinkAnswer::default()
+        body: "in maintenance\n".into(),
     });
     let error = send(message(&sink.url("/x")), Duration::from_millis(300)).await.unwrap_err();
-    assert_eq!(error, "postMessage failed: failed to execute request: context deadline exceeded");
+    assert_eq!(
+        error,
+        "postMessage failed: failed to execute request: context deadline exceeded \
+         (last try: 503 Service Unavailable: in maintenance)"
+    );
 }
 
 #[tokio::test]
