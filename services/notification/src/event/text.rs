@@ -1,5 +1,7 @@
 //! Words that several providers make of an event.
 
+use std::borrow::Cow;
+
 use super::{Event, ObjectReference};
 
 /// `kind/name.namespace` with a lower-case kind, e.g. `kustomization/webapp.apps`.
@@ -47,6 +49,15 @@ pub fn reason_in_words(reason: &str) -> String {
         last = Some(class(c));
     }
     words.join(" ").to_lowercase()
+}
+
+/// Returns a text of so many bytes at most, for services that refuse longer ones; one that is cut ends in `…`.
+pub fn cut(text: &str, most: usize) -> Cow<'_, str> {
+    if text.len() <= most {
+        return text.into();
+    }
+    let end = text.floor_char_boundary(most.saturating_sub('…'.len_utf8()));
+    format!("{}…", text.get(..end).unwrap_or_default()).into()
 }
 
 /// The event as Markdown, for services that render it (NTF-63).

@@ -466,6 +466,18 @@ fn zoom_is_asked_for_the_whole_format(#[case] address: &str, #[case] expected: &
     assert_eq!(only_message(&settings, &event("info")).url.as_str(), expected);
 }
 
+/// A service that refuses long messages would refuse those about the largest failures.
+#[rstest]
+#[case("telegram", "/text", 4096)]
+#[case("webex", "/markdown", 7439)]
+fn long_messages_are_cut(#[case] kind: &str, #[case] place: &str, #[case] most: usize) {
+    let event = Event { message: "ä-".repeat(most), ..event("error") };
+    let body: Value = serde_json::from_slice(&only_message(&settings(kind), &event).body).unwrap();
+    let text = body.pointer(place).unwrap().as_str().unwrap().replace('\\', "");
+    assert!(text.len() <= most && text.len() > most - 100, "{}", text.len());
+    assert!(text.contains("…\n") && text.ends_with("short\n"), "{text}");
+}
+
 #[rstest]
 #[case("1", None)]
 #[case("1:", None)]

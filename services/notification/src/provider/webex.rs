@@ -5,7 +5,14 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::{Delivery, InitError, Message, Notifier, RenderError, Settings, address, message::secret_header};
-use crate::event::{Event, json::filled, json::with, text::object_title};
+use crate::event::{
+    Event,
+    json::{filled, with},
+    text::{cut, object_title},
+};
+
+/// Longest message that Webex takes, in bytes.
+const MAX_MESSAGE: usize = 7439;
 
 pub(super) struct Webex {
     url: Url,
@@ -31,9 +38,12 @@ impl Notifier for Webex {
 
 fn payload(event: &Event, room: &str) -> Value {
     let emoji = if event.is_error() { "💣" } else { "✅" };
-    let mut text = format!("{emoji} **{}**\n{}\n", object_title(&event.involved_object), event.message);
+    let head = format!("{emoji} **{}**\n", object_title(&event.involved_object));
+    let mut facts = "\n".to_owned();
     for (key, value) in &event.metadata {
-        text.push_str(&format!(">**{key}**: {value}\n"));
+        facts.push_str(&format!(">**{key}**: {value}\n"));
     }
+    let space = MAX_MESSAGE.saturating_sub(head.len() + facts.len());
+    let text = format!("{head}{}{facts}", cut(&event.message, space));
     with(json!({"markdown": text}), "roomId", filled(room))
 }
