@@ -79,5 +79,15 @@ pub fn edit(text: &str, setters: &Setters) -> Result<Option<Edited>, SetterError
     Ok(Some(Edited { text: edited, changes: writes.iter().map(change).collect() }))
 }
 
+/// Returns the setters of the markers for which there is no value: they name a policy that selects nothing or was not selected, or a part
+/// that an image does not have (ST-8). A file that cannot be read has none.
+pub fn idle(text: &str, setters: &Setters) -> Vec<String> {
+    if !text.contains(marker::SCREEN) {
+        return Vec::new();
+    }
+    let targets = scan::scan(text).map(|scan| scan.targets).unwrap_or_default();
+    targets.into_iter().map(|target| target.setter).filter(|setter| setters.value(setter).is_none()).collect()
+}
+
 #[cfg(test)]
 mod tests;

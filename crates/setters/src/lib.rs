@@ -19,7 +19,7 @@ mod scan;
 mod setter;
 mod update;
 
-pub use edit::{Edited, SetterError, edit};
+pub use edit::{Edited, SetterError, edit, idle};
 pub use file::is_candidate;
 pub use marker::SCREEN;
 pub use scan::{MAX_DOCUMENTS, MAX_FILE_SIZE, MAX_NESTING, MAX_NODES};

@@ -5,7 +5,7 @@ mod links;
 use std::collections::BTreeMap;
 
 use weir_git::{Checkout, GitFile, ObjectId, Reader, TreeKind};
-use weir_setters::{Edited, MAX_FILE_SIZE, SCREEN, Setters, Update, edit, is_candidate};
+use weir_setters::{Edited, MAX_FILE_SIZE, SCREEN, Setters, Update, edit, idle, is_candidate};
 
 use self::links::{Files, MAX_TARGET, Outside};
 
@@ -18,6 +18,8 @@ pub(crate) struct Edits {
     pub(crate) update: Update,
     /// Files that could not be edited, and why: files with markers, and those that are too large to be searched for any.
     pub(crate) problems: Vec<(String, String)>,
+    /// Files and setters of markers without a value, where the log shows them (ST-8).
+    pub(crate) idle: Vec<(String, String)>,
 }
 
 /// Errors of walking the tree.
@@ -44,8 +46,20 @@ pub(crate) fn apply(
     let base = files.resolve(path, Outside::Confined)?;
     let base = base.ok_or_else(|| TreeError::Missing { path: path.to_owned() })?;
     let mut edits = Edits::default();
+    let shows_idle = tracing::enabled!(tracing::Level::DEBUG);
     for (path, blob) in candidates(&files, &base)? {
-        match edited(&reader, blob, setters)? {
+        let content = match within(&reader, blob, MAX_FILE_SIZE)? {
+            Ok(content) => content,
+            Err(size) => {
+                let problem = format!("{size} bytes are more than {MAX_FILE_SIZE}, not searched for markers");
+                edits.problems.push((path, problem));
+                continue;
+            }
+        };
+        if shows_idle && let Ok(text) = std::str::from_utf8(&content) {
+            edits.idle.extend(idle(text, setters).into_iter().map(|setter| (path.clone(), setter)));
+        }
+        match edited(&content, setters) {
             Ok(None) => {}
             Ok(Some(edited)) => {
                 edits.update.record(relative(&base, &path), edited.changes, setters);
@@ -58,24 +72,14 @@ pub(crate) fn apply(
 }
 
 /// A file with its new values, none where it stays as it is, or the reason why it has to.
-fn edited(
-    reader: &Reader,
-    blob: ObjectId,
-    setters: &Setters,
-) -> Result<Result<Option<Edited>, String>, weir_git::Error> {
-    let content = match within(reader, blob, MAX_FILE_SIZE)? {
-        Ok(content) => content,
-        Err(size) => {
-            return Ok(Err(format!("{size} bytes are more than {MAX_FILE_SIZE}, not searched for markers")));
-        }
-    };
+fn edited(content: &[u8], setters: &Setters) -> Result<Option<Edited>, String> {
     // Of texts, `edit` looks for it.
     let is_marked = || content.windows(SCREEN.len()).any(|bytes| bytes == SCREEN.as_bytes());
-    Ok(match std::str::from_utf8(&content) {
+    match std::str::from_utf8(content) {
         Ok(text) => edit(text, setters).map_err(|problem| problem.to_string()),
         Err(error) if is_marked() => Err(error.to_string()),
         Err(_) => Ok(None),
-    })
+    }
 }
 
 /// The content of a blob, or the number of its bytes: of one with more than `most` of them nothing is read.

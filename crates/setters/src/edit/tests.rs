@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 use rstest::rstest;
 
-use super::{SetterError, edit};
+use super::{SetterError, edit, idle};
 use crate::{Image, MAX_NODES, ObjectId, PolicyName, Setters};
 
 fn setters() -> Setters {
@@ -131,6 +131,17 @@ fn only_the_marked_value_changes(#[case] before: &str, #[case] after: &str) {
 #[case::alias("m: &a x\nn: *a ⟨app⟩")]
 fn these_are_no_markers(#[case] text: &str) {
     assert_eq!(edited(text), None);
+}
+
+/// ST-8: the answer to those who ask why nothing happens.
+#[rstest]
+#[case("a: o ⟨app⟩\nb: o ⟨app:tag⟩", &[])]
+#[case("a: o ⟨none⟩\nb: o ⟨app⟩\nc: o ⟨app:foo⟩", &["ns:none", "ns:app:foo"])]
+#[case("⟨none⟩\na: ⟨none⟩\n  b: c", &[])]
+#[case("{{ if .x }}\na: o ⟨none⟩\n{{ end }}", &[])]
+#[case("a: o", &[])]
+fn markers_without_a_value(#[case] text: &str, #[case] expected: &[&str]) {
+    assert_eq!(idle(&expand(text), &setters()), expected);
 }
 
 #[test]

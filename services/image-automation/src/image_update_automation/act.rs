@@ -138,6 +138,9 @@ impl Automation {
         for (path, problem) in &edits.problems {
             tracing::info!(automation = %work.automation, path, problem, "file left as it is");
         }
+        for (path, setter) in &edits.idle {
+            tracing::debug!(automation = %work.automation, path, setter, "marker has no value");
+        }
         if edits.files.is_empty() {
             return Ok(Some(Prepared { checkout, target, edits, message: String::new() }));
         }
