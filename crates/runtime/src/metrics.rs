@@ -319,7 +319,7 @@ impl ControllerMetrics {
             Next::Stop => SUCCESS,
             Next::Interval(_) | Next::Unchanged(_) | Next::After(_) | Next::Wait { .. } => REQUEUE_AFTER,
             Next::Superseded => REQUEUE,
-            Next::Backoff => ERROR,
+            Next::Backoff | Next::BackoffFrom(_) => ERROR,
         };
         self.families.total.get_or_create(&self.result(result)).inc();
         if result == ERROR {

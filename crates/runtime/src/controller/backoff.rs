@@ -37,6 +37,15 @@ impl Backoff {
         self.failures.lock().remove(key);
     }
 
+    /// Counts a failure of the object, and returns how long to wait after it.
+    fn delay(&self, key: &ObjectKey) -> Duration {
+        let mut failures = self.failures.lock();
+        let count = failures.entry(key.clone()).or_insert(0);
+        let delay = self.delays.after(*count);
+        *count = count.saturating_add(1);
+        delay
+    }
+
     /// The object's next timer; `None` waits for a change of the object. The timer before was `due`.
     pub(super) fn schedule(
         &self,
@@ -46,13 +55,8 @@ impl Backoff {
     ) -> Option<(Cause, Duration)> {
         let spread = rand::rng().random_range(-1.0..=1.0);
         match next {
-            Next::Backoff => {
-                let mut failures = self.failures.lock();
-                let count = failures.entry(key.clone()).or_insert(0);
-                let delay = self.delays.after(*count);
-                *count = count.saturating_add(1);
-                Some((Cause::Retry, delay))
-            }
+            Next::Backoff => Some((Cause::Retry, self.delay(key))),
+            Next::BackoffFrom(least) => Some((Cause::Retry, self.delay(key).max(least.min(self.delays.max)))),
             Next::Superseded => None,
             Next::Stop => {
                 self.reset(key);
@@ -112,6 +116,16 @@ mod tests {
         backoff.schedule(&key, Next::Backoff, None);
         backoff.schedule(&key, Next::Interval(Duration::from_secs(60)), None);
         assert_eq!(backoff.schedule(&key, Next::Backoff, None), Some((Cause::Retry, DELAYS.min)));
+    }
+
+    #[test]
+    fn a_server_that_asks_for_time_gets_it() {
+        let (backoff, key) = (Backoff::new(DELAYS), ObjectKey::new("apps", "a"));
+        let from = |seconds| {
+            let next = Next::BackoffFrom(Duration::from_secs(seconds));
+            backoff.schedule(&key, next, None).unwrap().1.as_millis()
+        };
+        assert_eq!([from(0), from(1), from(20), from(86_400)], [750, 1500, 20_000, 900_000]);
     }
 
     #[tokio::test(start_paused = true)]

@@ -166,6 +166,8 @@ pub enum Next {
     After(Duration),
     /// After the exponential retry delay.
     Backoff,
+    /// After the exponential retry delay, and not before this long (the longest retry delay at most): a server has asked for it.
+    BackoffFrom(Duration),
     /// Runs again when a watch reports a change, and at the latest after this long. No worker is held.
     Wait {
         /// When to stop waiting.

@@ -1,5 +1,7 @@
 //! Lists the tags and stores them.
 
+use std::time::Duration;
+
 use regex::Regex;
 use tokio_util::sync::CancellationToken;
 use weir_oci::{MAX_TAGS, is_tag};
@@ -36,6 +38,16 @@ pub(super) enum ScanError {
     /// Something newer is about to run.
     #[error("scan was superseded")]
     Superseded,
+}
+
+impl ScanError {
+    /// Returns the time for which the registry wants to be left alone, if it has named one.
+    pub(super) fn asked_wait(&self) -> Option<Duration> {
+        match self {
+            Self::Registry(error) => error.retry_after(),
+            _ => None,
+        }
+    }
 }
 
 impl Scanner {

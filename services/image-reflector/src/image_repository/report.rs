@@ -45,7 +45,8 @@ pub(super) fn report(
             authentication_failed(error).outcome(object.clone(), writer, &writer.progress())
         }
         (Plan::Scan(scan), Some(Err(error))) => {
-            let failure = Failure::retried(READ_OPERATION_FAILED, format!("scan failed: {error}"));
+            let next = error.asked_wait().map_or(Next::Backoff, Next::BackoffFrom);
+            let failure = Failure::retried(READ_OPERATION_FAILED, format!("scan failed: {error}")).then(next);
             failure.outcome(object.clone(), writer, &scan.why.progress())
         }
         (Plan::Keep { next, canonical }, _) => {
@@ -102,11 +103,7 @@ mod tests {
     use super::*;
     use crate::image_repository::decide::{Scan, Why};
 
-    /// An interval of zero is none, as in Flux.
-    #[rstest]
-    #[case("1m", Next::After(Duration::from_secs(60)))]
-    #[case("0s", Next::Interval(Duration::ZERO))]
-    fn the_next_scan_comes_after_the_interval(#[case] interval: &str, #[case] expected: Next) {
+    fn next(interval: &str, result: Result<Found, ScanError>) -> Next {
         let object = json!({
             "apiVersion": "image.toolkit.fluxcd.io/v1", "kind": "ImageRepository",
             "metadata": {"name": "app", "namespace": "ns"}, "spec": {"image": "org/app", "interval": interval},
@@ -120,10 +117,30 @@ mod tests {
             exclusions: Vec::new(),
             fills_store: false,
         };
-        let found = Found { count: 1, revision: "r".to_owned(), latest: Vec::new() };
         let now = Timestamp::UNIX_EPOCH;
-        let outcome =
-            report(&object, &Writer::of(&object, now), Plan::Scan(Box::new(scan)), Some(Ok(found)), now);
-        assert_eq!(outcome.next, expected);
+        report(&object, &Writer::of(&object, now), Plan::Scan(Box::new(scan)), Some(result), now).next
+    }
+
+    /// An interval of zero is none, as in Flux.
+    #[rstest]
+    #[case("1m", Next::After(Duration::from_secs(60)))]
+    #[case("0s", Next::Interval(Duration::ZERO))]
+    fn the_next_scan_comes_after_the_interval(#[case] interval: &str, #[case] expected: Next) {
+        let found = Found { count: 1, revision: "r".to_owned(), latest: Vec::new() };
+        assert_eq!(next(interval, Ok(found)), expected);
+    }
+
+    #[rstest]
+    #[case(None, Next::Backoff)]
+    #[case(Some(20), Next::BackoffFrom(Duration::from_secs(20)))]
+    fn a_registry_that_asks_for_time_gets_it(#[case] seconds: Option<u64>, #[case] expected: Next) {
+        let refused = weir_oci::Error::Refused {
+            method: axum::http::Method::GET,
+            url: String::new(),
+            words: String::new(),
+            status: axum::http::StatusCode::TOO_MANY_REQUESTS,
+            retry_after: seconds.map(Duration::from_secs),
+        };
+        assert_eq!(next("1m", Err(refused.into())), expected);
     }
 }
