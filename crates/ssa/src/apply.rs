@@ -254,7 +254,7 @@ impl<'a> Applier<'a> {
     async fn prepare_write(&self, target: &Target<'_>, plan: &Plan) -> Result<(), Error> {
         if let Some((ledger, watches)) = &self.session.watched {
             ledger.open(&self.settings.owner, target.id);
-            watches.ensure(target.mapping);
+            watches.ensure(target.mapping, &target.id.namespace);
         }
         match plan {
             Plan::Write { cleanup: Some(patch), .. } => self.clean_up(target, patch).await,

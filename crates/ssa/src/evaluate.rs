@@ -204,7 +204,7 @@ impl Applier<'_> {
     ) -> Result<Plan, Error> {
         let owner = &self.settings.owner;
         if let Some((ledger, watches)) = &self.session.watched {
-            watches.ensure(target.mapping);
+            watches.ensure(target.mapping, &target.id.namespace);
             ledger.make_room(owner, target.id);
         }
         let live = match target.get().await {

@@ -19,6 +19,7 @@ use crate::ownership::{Managers, is_of_subresource};
 use crate::policy::{Mark, may_prune};
 use crate::precise::Precise;
 use crate::sight::{Manager, Sight};
+use crate::stage::Scope;
 use crate::{Entry, GroupKind, ObjectId, Owner};
 
 /// Field managers whose changes the next regular run puts back, as in Flux. The one of Flux's command, and of ours, writes what is in
@@ -60,8 +61,8 @@ pub(crate) enum Depth {
 #[derive(Default)]
 struct State {
     objects: Records,
-    /// Kinds whose watch has listed everything and runs, and what it sees of their objects.
-    watched: HashMap<GroupKind, Depth>,
+    /// The watches that have listed everything and run, and what each sees of its objects.
+    watched: HashMap<Scope, Depth>,
     waiting: HashSet<Owner>,
 }
 
@@ -346,27 +347,35 @@ impl Ledger {
         self.tell(&owner, id, false, is_waiting);
     }
 
-    /// A watch has listed all objects of a kind: those recorded before the list began and not in it are [lost](Self::lost).
+    /// A watch has listed all its objects: those recorded before the list began and not in it are [lost](Self::lost).
     #[must_use]
     pub(crate) fn listed(
         &self,
-        kind: &GroupKind,
+        scope: &Scope,
         depth: Depth,
         present: &HashSet<ObjectId>,
         began: Instant,
     ) -> Vec<Missed> {
         let mut state = self.state.lock();
-        state.watched.insert(kind.clone(), depth);
-        let is_gone = |id: &ObjectId, record: &Record| record.touched < began && !present.contains(id);
-        let gone = state.objects.of_kind(kind).filter(|(id, record)| is_gone(id, record));
+        state.watched.insert(scope.clone(), depth);
+        let is_in =
+            |id: &ObjectId| scope.namespace.as_ref().is_none_or(|namespace| *namespace == id.namespace);
+        let is_gone =
+            |id: &ObjectId, record: &Record| is_in(id) && record.touched < began && !present.contains(id);
+        let gone = state.objects.of_kind(&scope.kind).filter(|(id, record)| is_gone(id, record));
         let gone: Vec<ObjectId> = gone.map(|(id, _)| id).collect();
         drop(state);
         gone.iter().filter_map(|id| self.lost(id, None)).collect()
     }
 
-    /// The watch of a kind has broken: nothing is proved until it has listed again.
-    pub(crate) fn unwatched(&self, kind: &GroupKind) {
-        self.state.lock().watched.remove(kind);
+    /// A watch has broken: nothing is proved until it has listed again.
+    pub(crate) fn unwatched(&self, scope: &Scope) {
+        self.state.lock().watched.remove(scope);
+    }
+
+    /// Returns the namespaces of the recorded objects of a kind.
+    pub(crate) fn namespaces_of(&self, kind: &GroupKind) -> HashSet<String> {
+        self.state.lock().objects.of_kind(kind).map(|(id, _)| id.namespace).collect()
     }
 
     fn seen<const IS_METADATA: bool>(
@@ -403,8 +412,11 @@ impl Ledger {
 
 impl State {
     fn depth(&self, id: &ObjectId) -> Option<Depth> {
-        let kind = GroupKind { group: id.group.clone(), kind: id.kind.clone() };
-        self.watched.get(&kind).copied()
+        let mut scope = Scope::everywhere(GroupKind { group: id.group.clone(), kind: id.kind.clone() });
+        self.watched.get(&scope).copied().or_else(|| {
+            scope.namespace = Some(id.namespace.clone());
+            self.watched.get(&scope).copied()
+        })
     }
 
     fn is_watched(&self, id: &ObjectId) -> bool {

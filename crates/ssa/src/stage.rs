@@ -51,6 +51,21 @@ pub struct GroupKind {
     pub kind: String,
 }
 
+/// Objects of a kind that are watched together.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Scope {
+    pub(crate) kind: GroupKind,
+    /// Nothing for the objects of all namespaces.
+    pub(crate) namespace: Option<String>,
+}
+
+impl Scope {
+    /// The objects of a kind, wherever they are.
+    pub(crate) fn everywhere(kind: GroupKind) -> Self {
+        Self { kind, namespace: None }
+    }
+}
+
 impl GroupKind {
     fn matches(&self, id: &ObjectId) -> bool {
         self.group == id.group && self.kind == id.kind

@@ -1,4 +1,5 @@
-//! One watch for each kind that is applied, of the objects that carry an owner's label. It feeds the ledger.
+//! One watch for each kind that is applied, of the objects that carry an owner's label, or one for each namespace where that of all is
+//! refused (KS-IMP-7). They feed the ledger.
 
 use std::collections::{HashMap, HashSet};
 use std::pin::{Pin, pin};
@@ -20,6 +21,7 @@ use crate::error::status;
 use crate::ledger::{Depth, Missed};
 use crate::request::Target;
 use crate::sight::Sight;
+use crate::stage::Scope;
 use crate::{GroupKind, Ledger, Mapping, ObjectId};
 
 /// Watches held at once; one is a connection. Objects of further kinds are checked by requests as if there were none.
@@ -30,6 +32,12 @@ const PAGE: u32 = 200;
 
 /// Missed objects of a cluster that are looked for at once.
 const LOOKS_AT_ONCE: usize = 4;
+
+/// Kinds, and namespaces of kinds, of which is known if they are watched. Objects of others are checked by requests.
+const MAX_SCOPES: usize = 1_000;
+
+/// Code of the answer to an identity that may not watch a kind everywhere.
+const FORBIDDEN: u16 = 403;
 
 /// Code of the answer about a kind that is gone.
 const NOT_FOUND: u16 = 404;
@@ -64,11 +72,13 @@ const METADATA_ONLY: [(&str, &str); 19] = [
 #[derive(Clone)]
 pub struct Watches(Arc<Inner>);
 
-/// The way in which changes of a kind's objects are seen.
+/// The way in which changes of objects are seen.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Way {
     /// By a watch.
     Watch,
+    /// By a watch of each namespace, because the API server refuses that of all. It is asked again after this time.
+    NamespacesUntil(Instant),
     /// By requests, because the API server refuses the watch. It is asked again after this time.
     RequestsUntil(Instant),
     /// By requests, because there are as many watches as there may be.
@@ -80,8 +90,8 @@ struct Inner {
     ledger: Arc<Ledger>,
     /// Label that every owned object has.
     label: String,
-    /// The kinds of applied objects.
-    kinds: Mutex<HashMap<GroupKind, Way>>,
+    /// The kinds of applied objects, and their namespaces where each has its own watch.
+    ways: Mutex<HashMap<Scope, Way>>,
     looks: Semaphore,
     tasks: TaskTracker,
     shutdown: CancellationToken,
@@ -90,14 +100,15 @@ struct Inner {
 impl Watches {
     /// Returns the watches of the objects that carry `label`, made as `client`, until `shutdown`.
     pub fn new(client: Client, ledger: Arc<Ledger>, label: String, shutdown: CancellationToken) -> Self {
-        let (kinds, tasks) = (Mutex::default(), TaskTracker::new());
+        let (ways, tasks) = (Mutex::default(), TaskTracker::new());
         let looks = Semaphore::new(LOOKS_AT_ONCE);
-        Self(Arc::new(Inner { client, ledger, label, kinds, looks, tasks, shutdown }))
+        Self(Arc::new(Inner { client, ledger, label, ways, looks, tasks, shutdown }))
     }
 
-    /// Returns the number of kinds whose objects are not watched: each run asks for them.
+    /// Returns the number of kinds whose objects are not watched, or not in one of their namespaces: each run asks for them.
     pub fn unwatched(&self) -> usize {
-        self.0.kinds.lock().values().filter(|way| **way != Way::Watch).count()
+        let ways = self.0.ways.lock();
+        ways.values().filter(|way| matches!(way, Way::RequestsUntil(_) | Way::Requests)).count()
     }
 
     /// Waits until all watches have ended after shutdown.
@@ -106,71 +117,99 @@ impl Watches {
         self.0.tasks.wait().await;
     }
 
-    /// Sees to it that a kind is watched.
-    pub(crate) fn ensure(&self, mapping: &Mapping) {
+    /// Sees to it that an object of a kind is watched.
+    pub(crate) fn ensure(&self, mapping: &Mapping, namespace: &str) {
         let kind = GroupKind { group: mapping.resource.group.clone(), kind: mapping.resource.kind.clone() };
-        let mut kinds = self.0.kinds.lock();
-        match kinds.get(&kind) {
-            Some(Way::Watch) => return,
-            Some(Way::RequestsUntil(time)) if *time > Instant::now() => return,
-            _ => {}
-        }
-        if kinds.values().filter(|way| **way == Way::Watch).count() >= MAX_WATCHES {
-            if !kinds.values().any(|way| *way == Way::Requests) {
-                let kind = &kind.kind;
-                tracing::warn!(
-                    at_most = MAX_WATCHES,
-                    kind,
-                    "objects of further kinds are asked for instead of watched"
-                );
-            }
-            kinds.insert(kind, Way::Requests);
-            return;
-        }
-        kinds.insert(kind.clone(), Way::Watch);
-        drop(kinds);
-        let (inner, mapping) = (Arc::clone(&self.0), mapping.clone());
+        let Some(scope) = self.0.begin(kind, namespace) else { return };
+        let (watches, mapping) = (self.clone(), mapping.clone());
         self.0.tasks.spawn(async move {
-            let watching = inner.watch(&kind, &mapping);
-            let code = inner.shutdown.run_until_cancelled(watching).await;
-            inner.ledger.unwatched(&kind);
-            let mut kinds = inner.kinds.lock();
-            if code == Some(Some(NOT_FOUND)) {
-                kinds.remove(&kind);
-            } else {
-                kinds.insert(kind, Way::RequestsUntil(Instant::now() + REFUSED));
+            let inner = &watches.0;
+            let code = inner.shutdown.run_until_cancelled(inner.watch(&scope, &mapping)).await.flatten();
+            inner.ledger.unwatched(&scope);
+            let is_split = code == Some(FORBIDDEN) && scope.namespace.is_none() && mapping.is_namespaced;
+            inner.end(&scope, code, is_split);
+            if is_split {
+                for namespace in inner.ledger.namespaces_of(&scope.kind) {
+                    watches.ensure(&mapping, &namespace);
+                }
             }
         });
     }
 }
 
 impl Inner {
+    /// Returns what is to be watched from now on for objects of a kind in a namespace; nothing where it is watched, or cannot be.
+    fn begin(&self, kind: GroupKind, namespace: &str) -> Option<Scope> {
+        let now = Instant::now();
+        let mut scope = Scope::everywhere(kind);
+        let mut ways = self.ways.lock();
+        if matches!(ways.get(&scope), Some(Way::NamespacesUntil(time)) if *time > now) {
+            scope.namespace = Some(namespace.to_owned());
+        }
+        match ways.get(&scope) {
+            Some(Way::Watch) => return None,
+            Some(Way::RequestsUntil(time)) if *time > now => return None,
+            None if ways.len() >= MAX_SCOPES => return None,
+            _ => {}
+        }
+        if ways.values().filter(|way| **way == Way::Watch).count() >= MAX_WATCHES {
+            if !ways.values().any(|way| *way == Way::Requests) {
+                let kind = &scope.kind.kind;
+                tracing::warn!(
+                    at_most = MAX_WATCHES,
+                    kind,
+                    "objects of further kinds are asked for instead of watched"
+                );
+            }
+            ways.insert(scope, Way::Requests);
+            return None;
+        }
+        ways.insert(scope.clone(), Way::Watch);
+        Some(scope)
+    }
+
+    /// Remembers how a watch has ended: with the code of an answer, or at shutdown.
+    fn end(&self, scope: &Scope, code: Option<u16>, is_split: bool) {
+        let mut ways = self.ways.lock();
+        let again = Instant::now() + REFUSED;
+        match code {
+            Some(NOT_FOUND) => ways.remove(scope),
+            _ if is_split => ways.insert(scope.clone(), Way::NamespacesUntil(again)),
+            _ => ways.insert(scope.clone(), Way::RequestsUntil(again)),
+        };
+    }
+
     /// Ends when the server refuses the kind for good, with the code of its answer.
-    async fn watch(self: &Arc<Self>, kind: &GroupKind, mapping: &Mapping) -> Option<u16> {
+    async fn watch(self: &Arc<Self>, scope: &Scope, mapping: &Mapping) -> Option<u16> {
         let config = watcher::Config::default().labels(&self.label).page_size(PAGE);
-        let is_metadata = METADATA_ONLY.contains(&(kind.group.as_str(), kind.kind.as_str()));
+        let is_metadata = METADATA_ONLY.contains(&(scope.kind.group.as_str(), scope.kind.kind.as_str()));
         match is_metadata {
-            true => self.watch_as::<true>(kind, mapping, config).await,
-            false => self.watch_as::<false>(kind, mapping, config).await,
+            true => self.watch_as::<true>(scope, mapping, config).await,
+            false => self.watch_as::<false>(scope, mapping, config).await,
         }
     }
 
     async fn watch_as<const IS_METADATA: bool>(
         self: &Arc<Self>,
-        kind: &GroupKind,
+        scope: &Scope,
         mapping: &Mapping,
         config: watcher::Config,
     ) -> Option<u16> {
-        let api = Api::<Sight<IS_METADATA>>::all_with(self.client.clone(), &mapping.resource);
-        self.follow(kind, mapping, anew(|| watcher(api.clone(), config.clone()))).await
+        let (client, resource) = (self.client.clone(), &mapping.resource);
+        let api: Api<Sight<IS_METADATA>> = match &scope.namespace {
+            Some(namespace) => Api::namespaced_with(client, namespace, resource),
+            None => Api::all_with(client, resource),
+        };
+        self.follow(scope, mapping, anew(|| watcher(api.clone(), config.clone()))).await
     }
 
     async fn follow<const IS_METADATA: bool>(
         self: &Arc<Self>,
-        kind: &GroupKind,
+        scope: &Scope,
         mapping: &Mapping,
         events: impl Stream<Item = watcher::Result<Event<Sight<IS_METADATA>>>>,
     ) -> Option<u16> {
+        let kind = &scope.kind;
         let depth = if IS_METADATA { Depth::Metadata } else { Depth::Whole };
         let mut events = pin!(events);
         let mut present = HashSet::new();
@@ -187,7 +226,7 @@ impl Inner {
                     present.insert(id);
                 }
                 Ok(Event::InitDone) => {
-                    let missed = self.ledger.listed(kind, depth, &std::mem::take(&mut present), began);
+                    let missed = self.ledger.listed(scope, depth, &std::mem::take(&mut present), began);
                     missed.into_iter().for_each(|missed| self.look_for(missed, mapping));
                 }
                 Ok(Event::Apply(mut object)) => {
@@ -198,9 +237,10 @@ impl Inner {
                     missed.into_iter().for_each(|missed| self.look_for(missed, mapping));
                 }
                 Err(error) => {
-                    self.ledger.unwatched(kind);
+                    self.ledger.unwatched(scope);
                     if let Some(code) = refusal(&error) {
-                        tracing::info!(kind = kind.kind, group = kind.group, %error, "kind cannot be watched: its objects are asked for");
+                        let namespace = scope.namespace.as_deref();
+                        tracing::info!(kind = kind.kind, group = kind.group, namespace, %error, "kind cannot be watched: its objects are asked for");
                         return Some(code);
                     }
                 }
@@ -308,12 +348,47 @@ mod tests {
             assert_eq!(watches.unwatched(), number.saturating_sub(MAX_WATCHES));
             let kind = GroupVersionKind::gvk("example.com", "v1", &format!("Kind{number}"));
             let mapping = Mapping { resource: ApiResource::from_gvk(&kind), is_namespaced: true };
-            watches.ensure(&mapping);
-            watches.ensure(&mapping);
+            watches.ensure(&mapping, "apps");
+            watches.ensure(&mapping, "apps");
         }
         assert_eq!(watches.unwatched(), 2);
         shutdown.cancel();
         watches.stopped().await;
+    }
+
+    /// KS-IMP-7: as an identity with rights in a namespace.
+    #[tokio::test]
+    async fn a_kind_that_may_be_watched_in_a_namespace_only_is_watched_there() {
+        let (asked, mut paths) = tokio::sync::mpsc::channel(8);
+        let answer = move |request: http::Request<Body>| {
+            let path = request.uri().path().to_owned();
+            let is_allowed = path.contains("/namespaces/apps/");
+            let _told = asked.try_send(path);
+            async move {
+                if is_allowed {
+                    return pending().await;
+                }
+                let status = Body::from(br#"{"kind":"Status","status":"Failure","code":403}"#.to_vec());
+                Ok::<_, Infallible>(http::Response::builder().status(403).body(status).unwrap())
+            }
+        };
+        let client = Client::new(tower::service_fn(answer), "default");
+        let ledger = Arc::new(Ledger::new("kustomize-controller", &[], |_, _, _| {}));
+        let owner = crate::Owner { group: "g".into(), name: "o".into(), namespace: "apps".into() };
+        ledger.make_room(&owner, &"apps_web_example.com_Thing".parse().unwrap());
+        let shutdown = CancellationToken::new();
+        let watches = Watches::new(client, ledger, "example.com/name".to_owned(), shutdown.clone());
+        let kind = GroupVersionKind::gvk("example.com", "v1", "Thing");
+        let mapping = Mapping { resource: ApiResource::from_gvk(&kind), is_namespaced: true };
+        watches.ensure(&mapping, "apps");
+        assert_eq!(paths.recv().await.unwrap(), "/apis/example.com/v1/things");
+        assert_eq!(paths.recv().await.unwrap(), "/apis/example.com/v1/namespaces/apps/things");
+        assert_eq!(watches.unwatched(), 0);
+        watches.ensure(&mapping, "other");
+        assert_eq!(paths.recv().await.unwrap(), "/apis/example.com/v1/namespaces/other/things");
+        shutdown.cancel();
+        watches.stopped().await;
+        assert!(paths.try_recv().is_err(), "each is asked for once");
     }
 
     #[rstest::rstest]
@@ -331,7 +406,7 @@ mod tests {
         let ledger = Arc::new(Ledger::new("kustomize-controller", &[], |_, _, _| {}));
         let watches = Watches::new(client, ledger, "example.com/name".to_owned(), CancellationToken::new());
         let kind = GroupVersionKind::gvk("example.com", "v1", "Gone");
-        watches.ensure(&Mapping { resource: ApiResource::from_gvk(&kind), is_namespaced: true });
+        watches.ensure(&Mapping { resource: ApiResource::from_gvk(&kind), is_namespaced: false }, "");
         watches.stopped().await;
         assert_eq!(watches.unwatched(), expected);
     }

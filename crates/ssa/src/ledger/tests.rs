@@ -18,6 +18,10 @@ fn kind() -> GroupKind {
     GroupKind { group: "apps".into(), kind: "Deployment".into() }
 }
 
+fn everywhere() -> Scope {
+    Scope::everywhere(kind())
+}
+
 fn object(version: &str, field: &str, status: Value) -> DynamicObject {
     let labels = json!({"kustomize.toolkit.fluxcd.io/name": "app", "kustomize.toolkit.fluxcd.io/namespace": "flux-system"});
     let fields = json!({"f:spec": {format!("f:{field}"): {}}});
@@ -52,7 +56,7 @@ fn lose(ledger: &Ledger, id: &ObjectId, last: Option<&ObjectMeta>) {
 
 /// A watch lists objects; the others are gone.
 fn list(ledger: &Ledger, kind: &GroupKind, depth: Depth, present: &HashSet<ObjectId>, began: Instant) {
-    let missed = ledger.listed(kind, depth, present, began);
+    let missed = ledger.listed(&Scope::everywhere(kind.clone()), depth, present, began);
     missed.iter().for_each(|missed| ledger.missed(&missed.id));
 }
 
@@ -232,9 +236,31 @@ fn nothing_is_proved_without_a_watch_or_for_another_owner() {
     ledger.settle(&owner("app"), &id(), Some(1), &mut Sight::from(&object("5", "a", Value::Null)));
     assert!(!ledger.proves(&owner("other"), &entries()));
     assert_eq!(ledger.trust(&owner("other"), &id(), 1), Trust::None);
-    ledger.unwatched(&kind());
+    ledger.unwatched(&everywhere());
     assert!(!ledger.proves(&owner("app"), &entries()));
     assert_eq!(ledger.assessment(&owner("app"), &id()), None);
+}
+
+/// KS-IMP-7: where only some namespaces may be watched, the watch of one tells nothing of the others.
+#[test]
+fn a_watch_of_one_namespace_proves_its_own_objects() {
+    let (ledger, notices) = ledger();
+    ledger.unwatched(&everywhere());
+    let other: ObjectId = "other_web_apps_Deployment".parse().unwrap();
+    let entries = |id: &ObjectId| vec![Entry { id: id.clone(), version: "v1".into() }];
+    for id in [&id(), &other] {
+        ledger.settle(&owner("app"), id, Some(1), &mut Sight::from(&object("5", "a", Value::Null)));
+    }
+    let scope = |namespace: &str| Scope { namespace: Some(namespace.to_owned()), ..everywhere() };
+    let present = HashSet::from([id()]);
+    assert!(ledger.listed(&scope("apps"), Depth::Whole, &present, Instant::now()).is_empty());
+    assert_eq!([&id(), &other].map(|id| ledger.proves(&owner("app"), &entries(id))), [true, false]);
+    assert_eq!(ledger.namespaces_of(&kind()), ["apps", "other"].map(str::to_owned).into());
+    let missed = ledger.listed(&scope("other"), Depth::Whole, &present, Instant::now());
+    assert_eq!(missed.iter().map(|missed| &missed.id).collect::<Vec<_>>(), [&other]);
+    assert!(notices.lock().is_empty());
+    ledger.unwatched(&scope("apps"));
+    assert!(!ledger.proves(&owner("app"), &entries(&id())));
 }
 
 #[test]
