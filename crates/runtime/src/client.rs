@@ -15,7 +15,7 @@ use kube::client::Body;
 use tower::{Layer, Service};
 
 use self::confined::Confining;
-pub use self::transport::{Transport, builder, over, tcp};
+pub use self::transport::{Transport, Way, builder, over, way};
 use crate::metrics::RequestMetrics;
 
 /// Name in the API server's audit log.

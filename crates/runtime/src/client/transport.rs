@@ -2,19 +2,22 @@
 //! kube's own, without tracing, because kube has no setting for one option of the sockets. Each request in flight has a connection of
 //! HTTP/1.1: one of HTTP/2 for all but watches took no less memory, and more work on both sides (docs/benchmarks-log.md, 2026-11-30).
 
-use http::Response;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use http::{HeaderValue, Response, Uri};
 use http_body_util::BodyExt;
-use hyper_rustls::HttpsConnector;
+use hyper_rustls::{HttpsConnector, MaybeHttpsStream};
 use hyper_timeout::TimeoutConnector;
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::TokioExecutor;
+use hyper_util::client::legacy::connect::proxy::{SocksV5, Tunnel};
+use hyper_util::rt::{TokioExecutor, TokioIo};
 use kube::Config;
 use kube::client::{Body, ClientBuilder, ConfigExt, DynBody};
-use tower::buffer::BufferLayer;
+use tokio::net::TcpStream;
 use tower::retry::RetryLayer;
-use tower::util::BoxService;
-use tower::{BoxError, ServiceBuilder, ServiceExt};
+use tower::util::{BoxCloneSyncService, BoxService};
+use tower::{BoxError, Service, ServiceBuilder, ServiceExt};
 use tower_http::decompression::DecompressionLayer;
 
 use super::busy::WhenAsked;
@@ -22,39 +25,64 @@ use super::busy::WhenAsked;
 /// Sends requests to one API server.
 pub type Transport = BoxService<http::Request<Body>, Response<Box<DynBody>>, BoxError>;
 
-/// Requests behind a proxy that wait to be sent; each is sent at once.
-const WAITING: usize = 256;
+/// Opens connections to one API server, below its TLS.
+pub type Way = BoxCloneSyncService<Uri, MaybeHttpsStream<TokioIo<TcpStream>>, BoxError>;
 
-/// Starts a client. Behind a proxy the connections are kube's own, which knows the ways through, and not those of [`tcp`].
+/// Starts a client.
 ///
 /// # Errors
 ///
 /// When the configuration's certificates or credentials are not usable, or the proxy is of an unknown kind.
 pub fn builder(config: Config) -> kube::Result<ClientBuilder<Transport>> {
     crate::service::install_crypto();
-    if config.proxy_url.is_some() {
-        return proxied(config);
-    }
-    let https = config.rustls_https_connector_with_connector(tcp())?;
+    let https = config.rustls_https_connector_with_connector(way(&config)?)?;
     over(&config, https)
 }
 
-/// Starts a client behind a proxy. Requests are sent again by the same rule as without one.
-fn proxied(mut config: Config) -> kube::Result<ClientBuilder<Transport>> {
-    let retries = std::mem::take(&mut config.default_retry);
-    let once = ClientBuilder::try_from(config)?;
-    if !retries {
-        return Ok(once);
+/// Opens connections to an API server, through the proxy that the configuration names.
+///
+/// # Errors
+///
+/// When the proxy is of an unknown kind, or TLS to it cannot be set up.
+pub fn way(config: &Config) -> kube::Result<Way> {
+    let Some(proxy) = &config.proxy_url else { return Ok(plain(tcp())) };
+    Ok(match proxy.scheme_str() {
+        Some("http") => plain(tunnel(proxy, tcp())),
+        Some("https") => {
+            let https = config.rustls_https_connector_with_connector(tcp())?;
+            BoxCloneSyncService::new(tunnel(proxy, https).map_err(BoxError::from))
+        }
+        Some("socks5") => plain(SocksV5::new(proxy.clone(), tcp())),
+        _ => return Err(kube::Error::ProxyProtocolUnsupported { proxy_url: Box::new(proxy.clone()) }),
+    })
+}
+
+fn plain<C>(connector: C) -> Way
+where
+    C: Service<Uri, Response = TokioIo<TcpStream>> + Clone + Send + Sync + 'static,
+    C::Future: Send + 'static,
+    C::Error: Into<BoxError> + 'static,
+{
+    BoxCloneSyncService::new(connector.map_response(MaybeHttpsStream::Http).map_err(Into::<BoxError>::into))
+}
+
+/// Opens connections through an HTTP proxy, with the user of its address.
+fn tunnel<C>(proxy: &Uri, connector: C) -> Tunnel<C> {
+    let tunnel = Tunnel::new(proxy.clone(), connector);
+    let user = proxy.authority().and_then(|authority| authority.as_str().rsplit_once('@'));
+    let header = user.map(|(user, _)| {
+        let decoded: Vec<u8> = percent_encoding::percent_decode_str(user).collect();
+        HeaderValue::try_from(format!("Basic {}", STANDARD.encode(decoded)))
+    });
+    match header {
+        Some(Ok(header)) => tunnel.with_auth(header),
+        _ => tunnel,
     }
-    // Sending again needs a service that can be cloned.
-    let shared = once.with_layer(&BufferLayer::<http::Request<Body>>::new(WAITING));
-    Ok(shared.with_layer(&RetryLayer::new(WhenAsked::default())).with_layer(&BoxService::layer()))
 }
 
 /// Opens TCP connections that send each request at once. By default the system holds back what is sent after a handshake until
 /// the other side has acknowledged the handshake, which it puts off for 40 ms.
-#[must_use]
-pub fn tcp() -> HttpConnector {
+fn tcp() -> HttpConnector {
     let mut connector = HttpConnector::new();
     connector.enforce_http(false);
     connector.set_nodelay(true);
@@ -66,7 +94,7 @@ pub fn tcp() -> HttpConnector {
 /// # Errors
 ///
 /// When the credentials are not usable.
-pub fn over(config: &Config, https: HttpsConnector<HttpConnector>) -> kube::Result<ClientBuilder<Transport>> {
+pub fn over(config: &Config, https: HttpsConnector<Way>) -> kube::Result<ClientBuilder<Transport>> {
     let mut connector = TimeoutConnector::new(https);
     connector.set_connect_timeout(config.connect_timeout);
     connector.set_read_timeout(config.read_timeout);

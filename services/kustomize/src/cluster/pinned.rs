@@ -16,12 +16,10 @@ use weir_runtime::client::{self, Transport};
 use x509_parser::prelude::{FromDer, X509Certificate};
 
 /// Makes a client that also believes in the certificates that its kubeconfig names; nothing where none of them can be that of a
-/// server. Where a proxy leads to the server, or a program gives credentials, authorities only are believed.
+/// server.
 pub(super) fn builder(config: &Config) -> Result<Option<ClientBuilder<Transport>>, String> {
     let Some(certificates) = &config.root_cert else { return Ok(None) };
-    let is_usual =
-        config.accept_invalid_certs || config.proxy_url.is_some() || config.auth_info.exec.is_some();
-    if is_usual || !certificates.iter().any(|certificate| has_names(certificate)) {
+    if config.accept_invalid_certs || !certificates.iter().any(|certificate| has_names(certificate)) {
         return Ok(None);
     }
     let failed = |error: &dyn std::fmt::Display| format!("TLS of the remote cluster: {error}");
@@ -33,7 +31,8 @@ pub(super) fn builder(config: &Config) -> Result<Option<ClientBuilder<Transport>
         let name = ServerName::try_from(name.clone()).map_err(|error| failed(&error))?;
         https = https.with_server_name_resolver(FixedServerNameResolver::new(name));
     }
-    let https = https.enable_http1().wrap_connector(client::tcp());
+    let way = client::way(config).map_err(|error| failed(&error))?;
+    let https = https.enable_http1().wrap_connector(way);
     client::over(config, https).map(Some).map_err(|error| failed(&error))
 }
 

@@ -73,23 +73,31 @@ async fn objects_live_in_the_cluster_of_the_kubeconfig() {
     .unwrap();
 }
 
-/// KS-IMP-1: a certificate that is trusted for itself is that of one server, and of no other.
+/// KS-IMP-1: a certificate that is trusted for itself is that of one server, and of no other, also where a proxy leads to it.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_certificate_of_the_server_stands_for_an_authority() {
     let world = World::new().await;
     let plane = other(&world).await;
     world.source("src", 1, &[("a.yaml", &cm("a", "1"))]).await;
-    for (name, named) in [("own", plane), ("foreign", world.plane())] {
+    let proxy = weir_testkit::Proxy::start(&[]).await.unwrap();
+    for (name, named) in [("own", plane), ("foreign", world.plane()), ("proxied", plane)] {
         let certificate = std::fs::read(named.path().join("server.crt")).unwrap();
         let certificate = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, certificate);
         let mut config: serde_json::Value = serde_json::from_str(&text(plane)).unwrap();
         config["clusters"][0]["cluster"]["certificate-authority-data"] = certificate.into();
+        let mut fields = json!({"kubeConfig": {"secretRef": {"name": name}}});
+        if name == "proxied" {
+            fields["namePrefix"] = "proxied-".into();
+            config["clusters"][0]["cluster"]["proxy-url"] = format!("http://{}", proxy.address()).into();
+        }
         kubeconfig(&world, name, "value", &config.to_string()).await;
-        world.kustomization(name, json!({"kubeConfig": {"secretRef": {"name": name}}})).await;
+        world.kustomization(name, fields).await;
     }
     let message = failure(&world, "foreign").await;
     assert!(message.starts_with("failed to get server version: "), "{message}");
     assert!(message.ends_with("invalid peer certificate: UnknownIssuer"), "{message}");
+    world.ready("proxied").await;
+    assert!(!proxy.requests().is_empty());
     world.ready("own").await;
     let there = remote_config_maps(plane, &world).await;
     assert_eq!(value(&there, "a").await.as_deref(), Some("1"));
@@ -114,6 +122,22 @@ async fn an_account_is_impersonated_there() {
     world.requested("app").await;
     world.ready("app").await;
     assert_eq!(value(&remote_config_maps(plane, &world).await, "a").await.as_deref(), Some("1"));
+}
+
+/// KS-IMP-7: who may work in one namespace only has a watch there.
+#[tokio::test(flavor = "multi_thread")]
+async fn drift_is_corrected_by_an_identity_of_one_namespace() {
+    let world = World::new().await;
+    let plane = other(&world).await;
+    let rule = json!({"apiGroups": [""], "resources": ["configmaps"], "verbs": ["*"]});
+    plane.service_account(&world.ns, "confined", &[serde_json::from_value(rule).unwrap()]).await.unwrap();
+    let token = plane.service_account_token(&world.ns, "confined").await.unwrap();
+    let config = std::fs::read_to_string(plane.kubeconfig_for(&token).unwrap()).unwrap();
+    kubeconfig(&world, "confined", "value", &config).await;
+    world.source("src", 1, &[("a.yaml", &cm("a", "1"))]).await;
+    world.kustomization("app", json!({"kubeConfig": {"secretRef": {"name": "confined"}}})).await;
+    world.ready("app").await;
+    is_corrected(&remote_config_maps(plane, &world).await).await;
 }
 
 /// KS-IMP-5, KS-IMP-6
