@@ -13,6 +13,7 @@ mod prune_limit;
 mod report;
 mod sops;
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -44,7 +45,7 @@ const LIMIT: Duration = Duration::from_secs(300);
 
 /// Namespaces and kinds that the compared objects themselves make: what is in them is new, and no error.
 #[derive(Debug, Default)]
-pub(crate) struct Coming {
+struct Coming {
     namespaces: BTreeSet<String>,
     /// Group and kind.
     kinds: BTreeSet<(String, String)>,
@@ -52,7 +53,7 @@ pub(crate) struct Coming {
 
 impl Coming {
     /// Adds the namespace or the kind that an object makes, if it makes one.
-    pub(crate) fn add(&mut self, object: &Value) {
+    fn add(&mut self, object: &Value) {
         let text = |pointer| manifest::text(object, pointer).to_owned();
         match manifest::text(object, "/kind") {
             "Namespace" => drop(self.namespaces.insert(text("/metadata/name"))),
@@ -68,14 +69,21 @@ impl Coming {
 pub(crate) struct Comparer {
     session: Session,
     mapper: Arc<Mapper>,
-    coming: Coming,
+    coming: RefCell<Coming>,
 }
 
 impl Comparer {
     /// A comparer with the objects that `client` sees.
-    pub(crate) fn new(client: kube::Client, coming: Coming) -> Self {
+    pub(crate) fn new(client: kube::Client) -> Self {
         let mapper = Arc::new(Mapper::new(client.clone()));
-        Self { session: Session::unwatched(client, Arc::clone(&mapper)), mapper, coming }
+        let session = Session::unwatched(client, Arc::clone(&mapper));
+        Self { session, mapper, coming: RefCell::default() }
+    }
+
+    /// Notes the namespaces and kinds that objects make. Those that are compared from now on may be in them.
+    pub(crate) fn expect(&self, objects: &[Value]) {
+        let mut coming = self.coming.borrow_mut();
+        objects.iter().for_each(|object| coming.add(object));
     }
 
     /// Compares objects with those of the cluster, in their order. A Secret's values are hidden.
@@ -101,7 +109,12 @@ impl Comparer {
     async fn object(&self, object: &Value, settings: &Settings) -> Result<Change, String> {
         let manifest = Manifest::try_from(object.clone()).map_err(|error| error.to_string())?;
         let id = manifest.id().clone();
-        let is_of_new_kind = self.coming.kinds.contains(&(id.group.clone(), id.kind.clone()))
+        let (is_of_coming_kind, is_in_coming_namespace) = {
+            let coming = self.coming.borrow();
+            let kind = (id.group.clone(), id.kind.clone());
+            (coming.kinds.contains(&kind), coming.namespaces.contains(&id.namespace))
+        };
+        let is_of_new_kind = is_of_coming_kind
             && matches!(
                 self.mapper.mapping(&manifest.api_version(), &id.kind).await,
                 Err(MappingError::NoMatch { .. })
@@ -112,7 +125,7 @@ impl Comparer {
         match self.session.compare(manifest, settings).await {
             Ok(comparison) if sops::is_masked(object) => Ok(sops::by_keys(comparison).into()),
             Ok(comparison) => Ok(comparison.into()),
-            Err(weir_ssa::Error::NotFound { .. }) if self.coming.namespaces.contains(&id.namespace) => {
+            Err(weir_ssa::Error::NotFound { .. }) if is_in_coming_namespace => {
                 Ok(Change::new(id, Action::Created))
             }
             Err(error) => Err(error.to_string()),
@@ -139,7 +152,7 @@ pub(crate) fn settings(kustomization: &Kustomization) -> Result<Settings, String
         overridden_managers: Vec::new(),
         custom_stage: Vec::new(),
         concurrency: 1,
-        force: false,
+        force: kustomization.spec.force,
         ignored: ignore::compile(&kustomization.spec.ignore)?,
         migrates_versions: false,
         leaves_ended: false,

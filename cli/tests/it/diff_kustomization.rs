@@ -366,3 +366,61 @@ async fn fields_that_are_left_to_others_are_no_change() {
         ["diff ks shared --path same", "diff ks shared --path other", "diff ks unreadable --path same"];
     insta::assert_snapshot!(world.weir().in_folder(folder.path()).transcript(&commands).await);
 }
+
+/// CLI-DIF01: objects in a namespace, and of a kind, that the same build makes are new, however deep below. With `spec.force`, so is one of
+/// which a field that cannot change does.
+#[tokio::test]
+async fn namespaces_and_kinds_that_are_to_come_are_no_errors() {
+    let folder = tempfile::tempdir().unwrap();
+    let world = World::new("diffs-coming").await;
+    let map = |name: &str, namespace: &str, data: serde_json::Value| {
+        let metadata = json!({ "name": name, "namespace": namespace });
+        json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data })
+    };
+    let fixed = |color: &str| {
+        let mut map = map("fixed", "diffs-coming", json!({ "color": color }));
+        map["immutable"] = json!(true);
+        map
+    };
+    let spec = |name: &str| {
+        json!({
+            "interval": "10m", "prune": false, "path": format!("./{name}"), "force": name != "careful",
+            "sourceRef": { "kind": "GitRepository", "name": "fleet" },
+        })
+    };
+    let schema = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
+    let definition = json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": { "name": "gadgets.coming.example.com" },
+        "spec": {
+            "group": "coming.example.com", "scope": "Namespaced", "names": { "kind": "Gadget", "plural": "gadgets" },
+            "versions": [{ "name": "v1", "served": true, "storage": true, "schema": { "openAPIV3Schema": schema } }],
+        },
+    });
+    let gadget = json!({
+        "apiVersion": "coming.example.com/v1", "kind": "Gadget", "metadata": { "name": "gadget", "namespace": "diffs-to-come" },
+    });
+    let nested = json!({
+        "apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": "Kustomization",
+        "metadata": { "name": "below", "namespace": "diffs-coming" }, "spec": spec("below"),
+    });
+    let space = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": "diffs-to-come" } });
+    let params = kube::api::PatchParams::apply("kustomize-controller").force();
+    let api = world.plane.api("v1", "ConfigMap", "diffs-coming").await.unwrap();
+    api.patch("fixed", &params, &kube::api::Patch::Apply(fixed("blue"))).await.unwrap();
+    let first = map("first", "diffs-to-come", json!({}));
+    for (name, objects) in [
+        ("top", vec![space, definition, first, gadget, nested, fixed("green")]),
+        ("below", vec![map("second", "diffs-to-come", json!({}))]),
+        ("careful", vec![fixed("green"), map("elsewhere", "diffs-nowhere", json!({}))]),
+    ] {
+        world.object_with("Kustomization", name, spec(name)).await;
+        let documents: Vec<_> = objects.iter().map(ToString::to_string).collect();
+        write(folder.path(), &[(&format!("{name}/all.yaml"), &documents.join("\n---\n"))]);
+    }
+    let commands = [
+        "diff ks top --path top -r --local-sources GitRepository/diffs-coming/fleet=. --progress-bar=false",
+        "diff ks careful --path careful --progress-bar=false",
+    ];
+    insta::assert_snapshot!(world.weir().in_folder(folder.path()).transcript(&commands).await);
+}

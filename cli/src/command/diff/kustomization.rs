@@ -15,7 +15,7 @@ use serde_json::Value;
 use weir_runtime::args::Switch;
 use weir_ssa::{Action, Entry, ObjectId, by_apply_order, stale};
 
-use crate::changes::{Change, Coming, Comparer, MAX_DEPTH, PruneLimit, inventory, settings, verdict};
+use crate::changes::{Change, Comparer, MAX_DEPTH, PruneLimit, inventory, settings, verdict};
 use crate::command::build::kustomization::{Local, MAX_KUSTOMIZATIONS, Specs, or_cancelled};
 use crate::error::Error;
 use crate::global::Global;
@@ -94,7 +94,7 @@ impl Kustomization {
         let walk = Walk {
             local: &self.local,
             specs: self.local.specs(Some(cluster.clone())),
-            comparer: Comparer::new(cluster.client.clone(), Coming::default()),
+            comparer: Comparer::new(cluster.client.clone()),
             limit: PruneLimit::of(&cluster).await,
             ticker: Ticker::new(self.progress_bar),
             paint: Paint::of_stdout(),
@@ -121,6 +121,7 @@ impl Walk<'_> {
             }
             let settings = settings(&kustomization).map_err(Error::Api)?;
             let objects = self.local.build(&self.specs, kustomization.clone(), directory).await?;
+            self.comparer.expect(&objects);
             let mut found = Found::default();
             for (object, change) in self.comparer.objects(objects, &settings, &self.ticker).await {
                 let change = match change {

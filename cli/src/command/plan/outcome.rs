@@ -6,10 +6,10 @@ use std::sync::Arc;
 use serde_json::Value;
 use weir_api::Kustomization;
 use weir_kustomize_controller::{deletes, in_order};
-use weir_ssa::{ObjectId, Settings, stale};
+use weir_ssa::{ObjectId, stale};
 
 use super::forest::{Fate, Planned};
-use crate::changes::{Change, Coming, Comparer, PruneLimit, inventory, owner, settings};
+use crate::changes::{Change, Comparer, PruneLimit, inventory, owner, settings};
 use crate::cluster::Cluster;
 use crate::output::progress::Ticker;
 
@@ -36,13 +36,12 @@ pub(super) enum State {
 
 /// Compares the objects of Kustomizations with the cluster, those first that others depend on.
 pub(super) async fn of(cluster: &Cluster, planned: Vec<Planned>, ticker: &Ticker) -> Vec<Outcome> {
-    let mut coming = Coming::default();
+    let (comparer, limit) = (Comparer::new(cluster.client.clone()), PruneLimit::of(cluster).await);
     for planned in &planned {
         if let Fate::Built(objects) = &planned.fate {
-            objects.iter().for_each(|object| coming.add(object));
+            comparer.expect(objects);
         }
     }
-    let (comparer, limit) = (Comparer::new(cluster.client.clone(), coming), PruneLimit::of(cluster).await);
     let mut outcomes = Vec::with_capacity(planned.len());
     for planned in sorted(planned) {
         outcomes.push(outcome(&comparer, &limit, planned, ticker).await);
@@ -91,7 +90,7 @@ async fn applied(
     ticker: &Ticker,
 ) -> Found {
     let settings = match settings(kustomization) {
-        Ok(settings) => Settings { force: kustomization.spec.force, ..settings },
+        Ok(settings) => settings,
         Err(error) => return (Vec::new(), vec![error]),
     };
     let (mut changes, mut errors) = (Vec::new(), Vec::new());
