@@ -16,8 +16,13 @@ use crate::error::Error;
 use crate::global::Global;
 use crate::input;
 use crate::installation::Installation;
-use crate::manifests::{Choice, check_version};
+use crate::manifests::{Choice, HELM_CONTROLLER, check_version};
+use crate::output::manifest::text;
 use crate::output::{print, progress};
+
+/// Warning of what the printed manifests do in the place of Flux's, from which services prune what is gone.
+const WITHOUT_HELM_CONTROLLER: &str = "helm-controller is not among these manifests: in a Git repository that has it, \
+    they delete it, its CRD and all HelmReleases; weir bootstrap keeps it";
 
 /// The installation to make.
 #[derive(Args, Debug)]
@@ -55,7 +60,11 @@ impl Install {
         self.choice.check()?;
         self.choice.warn();
         if self.export {
-            warn_of_images(&self.choice.objects(&global.namespace()?)?)?;
+            let objects = self.choice.objects(&global.namespace()?)?;
+            warn_of_images(&objects)?;
+            if !objects.iter().any(is_helm_controller) {
+                progress::warning(WITHOUT_HELM_CONTROLLER);
+            }
             return print(&self.choice.yaml(&global.namespace()?)?);
         }
         let cluster = &global.cluster().await?;
@@ -122,6 +131,10 @@ fn warn_of_images(objects: &[Value]) -> Result<(), Error> {
         progress::warning(&warning);
     }
     Ok(())
+}
+
+fn is_helm_controller(object: &Value) -> bool {
+    (text(object, "/kind"), text(object, "/metadata/name")) == ("Deployment", HELM_CONTROLLER)
 }
 
 fn failed(error: Error) -> Error {

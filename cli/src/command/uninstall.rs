@@ -1,9 +1,11 @@
 //! `weir uninstall`: takes the services away and leaves what they applied (CLI-UNI01).
 
+use std::convert::identity;
+
 use clap::Args;
 use kube::ResourceExt;
-use kube::api::{Api, DeleteParams, DynamicObject, ListParams, Patch, PatchParams};
-use serde_json::json;
+use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams};
+use serde_json::{Value, json};
 use weir_api::PART_OF_LABEL;
 use weir_runtime::args::Switch;
 
@@ -16,9 +18,11 @@ use crate::installation::Installation;
 use crate::kind::{KINDS, Kind};
 use crate::output::progress;
 
-/// Kinds taken away first: API version, kind, and true if objects of it have a namespace.
-const COMPONENTS: [(&str, &str, bool); 8] = [
-    ("apps/v1", "Deployment", true),
+/// The kind that goes first, with the processes.
+const SERVICE: (&str, &str) = ("apps/v1", "Deployment");
+
+/// Kinds that go next: API version, kind, and true if objects of it have a namespace.
+const COMPONENTS: [(&str, &str, bool); 7] = [
     ("v1", "Service", true),
     ("networking.k8s.io/v1", "NetworkPolicy", true),
     ("v1", "ServiceAccount", true),
@@ -64,13 +68,20 @@ pub(crate) struct Uninstall {
 }
 
 impl Uninstall {
-    /// Takes the services away. A failure is printed, and the rest goes on.
+    /// Takes the services away. A failure is printed, and the rest goes on, unless services are left.
     pub(crate) async fn run(self, global: &Global) -> Result<(), Error> {
         let cluster = &global.cluster().await?;
         if !self.silent && !self.dry_run && !is_confirmed(cluster, global).await? {
             return Err(Error::Aborted);
         }
         progress::action(&format!("deleting components in {} namespace", cluster.namespace));
+        let (api_version, kind) = SERVICE;
+        if !self.delete_all(cluster, api_version, kind, true).await {
+            progress::failure(
+                "services that still run prune all that they have applied once the CRDs go: nothing else is deleted",
+            );
+            return Err(Error::Uninstall);
+        }
         let mut is_done = true;
         for (api_version, kind, is_namespaced) in COMPONENTS {
             is_done &= self.delete_all(cluster, api_version, kind, is_namespaced).await;
@@ -134,16 +145,12 @@ impl Uninstall {
     /// Lets go of all objects of a kind, so that they can be deleted without anybody who works on them. Returns false when something
     /// failed.
     async fn release(&self, cluster: &Cluster, kind: &'static Kind) -> bool {
-        let selection = Selection { all_namespaces: true, ..Selection::default() };
-        let listed = match cluster.list(kind, &selection).await {
-            Err(Error::NoSuchKind(_)) => return true,
-            listed => listed,
+        let Some((resource, objects)) = found_or_told(kind.name, held(cluster, kind).await) else {
+            return false;
         };
-        let Some(objects) = listed_or_told(kind.name, listed) else { return false };
         let mut is_done = true;
         for object in objects {
             let (name, namespace) = (object.name_any(), object.namespace().unwrap_or_default());
-            let resource = kind.api_resource();
             let api: Api<DynamicObject> = Api::namespaced_with(cluster.client.clone(), &namespace, &resource);
             let params = PatchParams { dry_run: self.dry_run, ..PatchParams::default() };
             let patch = Patch::Merge(json!({ "metadata": { "finalizers": [] } }));
@@ -182,7 +189,7 @@ async fn is_confirmed(cluster: &Cluster, global: &Global) -> Result<bool, Error>
     let namespace = &cluster.namespace;
     progress::action(&format!("uninstalling from namespace {namespace} of {server} ({origin})"));
     let params = ListParams::default().labels(&format!("{PART_OF_LABEL}=flux")).limit(1);
-    let listed = cluster.in_time(api(cluster, "apps/v1", "Deployment", true).list_metadata(&params)).await?;
+    let listed = cluster.in_time(api(cluster, SERVICE.0, SERVICE.1, true).list_metadata(&params)).await?;
     if listed.is_ok_and(|found| found.items.is_empty()) {
         progress::warning(&format!(
             "namespace {namespace} has no installation; the CRDs go from all namespaces"
@@ -210,7 +217,7 @@ async fn installed(cluster: &Cluster, api: &Api<DynamicObject>, kind: &str) -> O
         Err(kube::Error::Api(status)) if status.code == 404 => Ok(Vec::new()),
         listed => Ok(listed?.items),
     });
-    listed_or_told(kind, listed)
+    found_or_told(kind, listed)
 }
 
 /// Names the data that stays. Returns false when it cannot be found out.
@@ -223,10 +230,41 @@ async fn tell_data(cluster: &Cluster) -> bool {
     claims.is_some()
 }
 
-/// Returns the objects that were listed, or prints why there are none.
-fn listed_or_told(kind: &str, listed: Result<Vec<DynamicObject>, Error>) -> Option<Vec<DynamicObject>> {
+/// Returns what was found, or prints why it was not.
+fn found_or_told<T>(kind: &str, found: Result<T, Error>) -> Option<T> {
     let told = |error: Error| progress::failure(&format!("listing {kind} objects failed: {error}"));
-    listed.map_err(told).ok()
+    found.map_err(told).ok()
+}
+
+/// Returns the objects of a kind in all namespaces, with the version in which they can be changed.
+async fn held(cluster: &Cluster, kind: &'static Kind) -> Result<(ApiResource, Vec<DynamicObject>), Error> {
+    let selection = Selection { all_namespaces: true, ..Selection::default() };
+    match cluster.list(kind, &selection).await {
+        Err(Error::NoSuchKind(_)) => held_in_other_version(cluster, kind).await,
+        listed => Ok((kind.api_resource(), listed?)),
+    }
+}
+
+/// Does the same where the cluster serves other versions than the one of this command, as an old Flux does: with their finalizers these
+/// objects would never go, nor would their CRD. A cluster without the kind has none.
+async fn held_in_other_version(
+    cluster: &Cluster,
+    kind: &'static Kind,
+) -> Result<(ApiResource, Vec<DynamicObject>), Error> {
+    let mut resource = kind.api_resource();
+    let definition = api(cluster, DEFINITION.0, DEFINITION.1, false);
+    let definition =
+        cluster.in_time(definition.get_opt(&format!("{}.{}", kind.plural, kind.group))).await??;
+    let versions = definition.iter().flat_map(|definition| builtin::array(definition, "/spec/versions"));
+    let mut served = versions.filter(|version| version.get("served") == Some(&Value::Bool(true)));
+    let Some(version) = served.next().and_then(|version| version.get("name")?.as_str()) else {
+        return Ok((resource, Vec::new()));
+    };
+    resource.api_version = format!("{}/{version}", kind.group);
+    resource.version = version.to_owned();
+    let all: Api<DynamicObject> = Api::all_with(cluster.client.clone(), &resource);
+    let listed = cluster.each(all.resource_url(), ListParams::default(), identity::<DynamicObject>).await?;
+    Ok((resource, listed?))
 }
 
 fn api(cluster: &Cluster, api_version: &str, kind: &str, is_namespaced: bool) -> Api<DynamicObject> {

@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 use weir_testkit::{ControlPlane, Folder, eventually};
 
+use crate::build::write;
 use crate::nodes::with_nodes;
 use crate::weir::Weir;
 
@@ -59,14 +60,10 @@ async fn services_are_installed_checked_as_by_flux_and_taken_away() {
     assert!(waited.ends_with("2> ✔ all checks passed\n\n"), "{waited}");
     a_kept_namespace_keeps_data_alone(&plane, &weir).await;
     let provider = "create alert-provider slack --type slack --channel general";
-    let commands = [
-        provider,
-        "uninstall",
-        "uninstall --dry-run",
-        "uninstall --silent --as nobody",
-        "uninstall --silent",
-    ];
+    let commands = [provider, "uninstall", "uninstall --dry-run", "uninstall --silent --as nobody"];
     transcript.push_str(&weir.transcript(&commands).await);
+    an_old_flux_left_a_release(&plane).await;
+    transcript.push_str(&weir.transcript(&["uninstall --silent"]).await);
     // They are on their way out when the command ends; the API server takes some seconds for each, and more on a busy machine.
     let get = ["get", "customresourcedefinition", "--output", "name"];
     // Its finalizer may find its own cache not ready (`storage is (re)initializing`) and waits for minutes then, unless the CRD changes.
@@ -89,6 +86,28 @@ async fn services_are_installed_checked_as_by_flux_and_taken_away() {
     }
     transcript.push_str(&weir.transcript(&["check"]).await);
     insta::assert_snapshot!(without_versions(&transcript, &plane));
+}
+
+/// Makes a HelmRelease with a finalizer, in a cluster that serves no version of the kind that the command works with.
+async fn an_old_flux_left_a_release(plane: &ControlPlane) {
+    let schema = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
+    let definition = json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": { "name": "helmreleases.helm.toolkit.fluxcd.io", "labels": { "app.kubernetes.io/part-of": "flux" } },
+        "spec": {
+            "group": "helm.toolkit.fluxcd.io", "scope": "Namespaced",
+            "names": { "kind": "HelmRelease", "plural": "helmreleases" },
+            "versions": [{ "name": "v2beta1", "served": true, "storage": true, "schema": { "openAPIV3Schema": schema } }],
+        },
+    });
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), &[("helmreleases.yaml", &definition.to_string())]);
+    plane.apply_crds(folder.path()).await.unwrap();
+    let release = json!({
+        "apiVersion": "helm.toolkit.fluxcd.io/v2beta1", "kind": "HelmRelease",
+        "metadata": { "name": "podinfo", "finalizers": ["finalizers.fluxcd.io"] },
+    });
+    plane.apply("default", release).await.unwrap();
 }
 
 /// CLI-UNI01: all that `install` makes goes, but for the data.
@@ -148,6 +167,11 @@ async fn kinds_of_users_files_have_the_plural_that_they_say() {
 
 #[tokio::test]
 async fn manifests_are_printed_without_a_cluster() {
+    let told = Weir::default().transcript(&["install --export"]).await;
+    assert!(
+        told.contains("2> ⚠️ helm-controller is not among these manifests: in a Git repository"),
+        "{told}"
+    );
     let yaml = Weir::default().stdout("install --export --namespace gitops").await;
     let head: Vec<_> = yaml.lines().take(6).collect();
     insta::assert_snapshot!(head.join("\n").replace(env!("CARGO_PKG_VERSION"), "[version]"));
