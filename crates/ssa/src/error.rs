@@ -4,6 +4,9 @@ use kube::core::Status;
 
 use crate::{Manifest, MappingError, ObjectId, secret};
 
+/// Reason that the library puts where an answer is no status.
+pub(crate) const NO_STATUS: &str = "Failed to parse error data";
+
 /// Characters of a reason; the longest of the API's own has 21.
 const MAX_REASON: usize = 32;
 
@@ -214,6 +217,12 @@ pub(crate) fn whole_text(error: &kube::Error) -> String {
 
 pub(crate) fn is_not_found(error: &kube::Error) -> bool {
     status(error).is_some_and(|status| status.code == 404)
+}
+
+/// Returns true when the server has no such address at all, as that of a version of an API that it no longer serves. Its answer is no
+/// status then, for which the library puts a reason of its own.
+pub(crate) fn is_unserved(error: &kube::Error) -> bool {
+    status(error).is_some_and(|status| status.code == 404 && status.reason == NO_STATUS)
 }
 
 /// Tells that an object is gone, or no longer in the state in which its deletion was decided.

@@ -80,9 +80,10 @@ impl Mapper {
         })
     }
 
-    /// Forgets the kinds of a group version: what was asked for there has not been found.
+    /// Forgets the kinds of a group version, and which versions the group has: the cluster has not what was asked for there.
     pub(crate) fn forget(&self, api_version: &str) {
         self.versions.write().remove(api_version);
+        self.groups.write().remove(split_api_version(api_version).0);
     }
 
     /// Returns the place of a kind's objects in the version that the cluster prefers (KS-HC-10).

@@ -8,9 +8,12 @@ use serde_json::Value;
 use weir_evaluation::{MayGoOn, evaluated};
 use weir_kstatus::{Assessment, Status, assess, assess_pods};
 
-use crate::error::shown;
+use crate::error::{is_unserved, shown};
 use crate::request::Target;
 use crate::{Mapping, ObjectId, Session, health};
+
+/// Versions of its API in which an object is looked for: the one that was preferred, and the one that is now.
+pub(crate) const MAX_FINDS: usize = 2;
 
 /// Pods looked at for one StatefulSet or ReplicaSet; the first failed one decides.
 const MAX_PODS: u32 = 500;
@@ -63,10 +66,22 @@ pub(crate) async fn judged(session: &Session, judge: Arc<dyn Judge>, id: &Object
 /// # Errors
 /// Words for people, when the kind is unknown or the API server does not answer.
 pub async fn read(session: &Session, id: &ObjectId) -> Result<Option<Value>, String> {
-    let mapping = session.mapper.preferred(&id.group, &id.kind).await.map_err(|error| error.to_string())?;
-    let target = Target { client: &session.client, mapping: &mapping, id };
-    let object = target.get().await.map_err(|error| shown(id, &error))?;
-    object.map(|object| serde_json::to_value(object).map_err(|error| error.to_string())).transpose()
+    let found = find(session, id).await?;
+    found.map(|(_, object)| serde_json::to_value(object).map_err(|error| error.to_string())).transpose()
+}
+
+/// Finds an object, and where it is. A version that is no longer served is forgotten, and the one that is preferred now is asked for.
+async fn find(session: &Session, id: &ObjectId) -> Result<Option<(Arc<Mapping>, DynamicObject)>, String> {
+    for _ in 0..MAX_FINDS {
+        let mapping = session.mapper.preferred(&id.group, &id.kind).await;
+        let mapping = mapping.map_err(|error| error.to_string())?;
+        match (Target { client: &session.client, mapping: &mapping, id }).get().await {
+            Ok(found) => return Ok(found.map(|object| (mapping, object))),
+            Err(error) if is_unserved(&error) => session.mapper.forget(&mapping.resource.api_version),
+            Err(error) => return Err(shown(id, &error)),
+        }
+    }
+    Ok(None)
 }
 
 impl From<Assessment> for Probe {
@@ -80,19 +95,13 @@ impl From<Assessment> for Probe {
 /// Reads an object in the version that the cluster prefers, and returns its health. An object that cannot be read has
 /// the status Unknown, and the error has the reason.
 pub async fn probe(session: &Session, id: &ObjectId) -> Probe {
-    let unknown = Probe::unknown;
-    let mapping = match session.mapper.preferred(&id.group, &id.kind).await {
-        Ok(mapping) => mapping,
-        Err(error) => return unknown(error.to_string()),
-    };
-    let target = Target { client: &session.client, mapping: &mapping, id };
-    match target.get().await {
+    match find(session, id).await {
         Ok(None) => Assessment::not_found().into(),
-        Ok(Some(object)) => match with_pods(session, &as_served(id, &mapping), &object).await {
+        Ok(Some((mapping, object))) => match with_pods(session, &as_served(id, &mapping), &object).await {
             Ok(assessment) => assessment.into(),
-            Err(error) => unknown(shown(id, &error)),
+            Err(error) => Probe::unknown(shown(id, &error)),
         },
-        Err(error) => unknown(shown(id, &error)),
+        Err(error) => Probe::unknown(error),
     }
 }
 

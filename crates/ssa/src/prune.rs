@@ -4,12 +4,16 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use futures::future::join_all;
+use kube::api::DynamicObject;
 
-use crate::error::{is_forbidden, is_outdated, shown};
+use crate::error::{is_forbidden, is_outdated, is_unserved, shown};
 use crate::policy::may_prune;
 use crate::precise::Precise;
+use crate::probe::MAX_FINDS;
 use crate::request::Target;
-use crate::{Action, Change, ChangeSet, Entry, Error, Mapping, MappingError, Owner, Rivals, Session, order};
+use crate::{
+    Action, Change, ChangeSet, Entry, Error, Mapping, MappingError, ObjectId, Owner, Rivals, Session, order,
+};
 
 /// Times that an object is judged anew because it has changed between the judgement and its deletion. The next run tries
 /// again.
@@ -19,10 +23,28 @@ const MAX_JUDGEMENTS: usize = 5;
 const AT_ONCE: usize = 4;
 
 enum Judgement {
-    /// Delete it, if it is still in this state.
-    Delete(Precise),
+    /// Delete it there, if it is still in this state.
+    Delete(Arc<Mapping>, Precise),
     /// Leave it, and call that so.
     Leave(Action),
+}
+
+/// An object that could not be read.
+enum Unread {
+    /// The cluster did not say where objects of its kind are.
+    Kind(MappingError),
+    /// The request for the object failed.
+    Object(kube::Error),
+}
+
+impl Unread {
+    /// Returns the error of an object.
+    fn of(&self, id: &ObjectId) -> Error {
+        match self {
+            Self::Kind(error) => Error::Query { id: id.clone(), message: error.to_string() },
+            Self::Object(error) => Error::query(id, error),
+        }
+    }
 }
 
 /// The rest of an object that was deleted.
@@ -110,10 +132,8 @@ impl Session {
     }
 
     async fn preview_one(&self, owner: &Owner, entry: &Entry) -> Result<Action, Error> {
-        let Some(mapping) = self.mapping_of(entry).await? else { return Ok(Action::Unchanged) };
-        let target = Target { client: &self.client, mapping: &mapping, id: &entry.id };
-        Ok(match self.judge(owner, &target).await? {
-            Judgement::Delete(_) => Action::Deleted,
+        Ok(match self.judge(owner, entry).await? {
+            Judgement::Delete(..) => Action::Deleted,
             Judgement::Leave(Action::Deleted) => Action::Unchanged,
             Judgement::Leave(action) => action,
         })
@@ -121,21 +141,22 @@ impl Session {
 
     async fn prune_one(&self, owner: &Owner, entry: &Entry) -> Result<Action, Error> {
         let id = &entry.id;
-        let Some(mapping) = self.mapping_of(entry).await? else { return Ok(Action::Deleted) };
-        let target = Target { client: &self.client, mapping: &mapping, id };
-        let mut judged = self.ledger().and_then(|ledger| ledger.prunable(owner, id));
+        let mapping = self.mapping_of(entry).await.map_err(|error| error.of(id))?;
+        let Some(mapping) = mapping else { return Ok(Action::Deleted) };
+        let seen = self.ledger().and_then(|ledger| ledger.prunable(owner, id));
+        let mut judged = seen.map(|state| (mapping, state));
         self.ledger().inspect(|ledger| ledger.release(owner, id));
         let mut attempts = 0;
         loop {
             attempts += 1;
-            let state = match judged.take() {
-                Some(state) => state,
-                None => match self.judge(owner, &target).await? {
-                    Judgement::Delete(state) => state,
+            let (mapping, state) = match judged.take() {
+                Some(judged) => judged,
+                None => match self.judge(owner, entry).await? {
+                    Judgement::Delete(mapping, state) => (mapping, state),
                     Judgement::Leave(action) => return Ok(action),
                 },
             };
-            match target.delete(&state).await {
+            match (Target { client: &self.client, mapping: &mapping, id }).delete(&state).await {
                 Ok(()) => return Ok(Action::Deleted),
                 // The object has changed since it was judged, or is gone.
                 Err(error) if attempts < MAX_JUDGEMENTS && is_outdated(&error) => {}
@@ -146,21 +167,18 @@ impl Session {
 
     /// Returns what is left of an object that was deleted (KS-GC-22).
     pub async fn remains(&self, entry: &Entry) -> Remains {
-        let Ok(mapping) = self.mapping_of(entry).await else { return Remains::Left };
-        let Some(mapping) = mapping else { return Remains::Gone };
-        let target = Target { client: &self.client, mapping: &mapping, id: &entry.id };
-        match target.metadata().await {
+        match self.find(entry).await {
             Ok(None) => Remains::Gone,
-            Err(error) if is_forbidden(&error) => Remains::Hidden,
+            Err(Unread::Object(error)) if is_forbidden(&error) => Remains::Hidden,
             Ok(Some(_)) | Err(_) => Remains::Left,
         }
     }
 
     /// Reads an object and decides whether it may be deleted (KS-GC-3).
-    async fn judge(&self, owner: &Owner, target: &Target<'_>) -> Result<Judgement, Error> {
-        let id = target.id;
-        let live = target.metadata().await.map_err(|error| Error::query(id, &error))?;
-        let Some(live) = live else { return Ok(Judgement::Leave(Action::Deleted)) };
+    async fn judge(&self, owner: &Owner, entry: &Entry) -> Result<Judgement, Error> {
+        let id = &entry.id;
+        let found = self.find(entry).await.map_err(|error| error.of(id))?;
+        let Some((mapping, live)) = found else { return Ok(Judgement::Leave(Action::Deleted)) };
         if !may_prune(owner, &live.metadata) {
             return Ok(Judgement::Leave(Action::Skipped));
         }
@@ -169,11 +187,25 @@ impl Session {
         }
         let no_version = || Error::Query { id: id.clone(), message: "object has no version".to_owned() };
         let state = Precise::of(&live.metadata).ok_or_else(no_version)?;
-        Ok(Judgement::Delete(state))
+        Ok(Judgement::Delete(mapping, state))
+    }
+
+    /// Finds an object of an inventory: where it is, and its metadata. A version that is no longer served is forgotten: the object may be
+    /// there in another one.
+    async fn find(&self, entry: &Entry) -> Result<Option<(Arc<Mapping>, DynamicObject)>, Unread> {
+        for _ in 0..MAX_FINDS {
+            let Some(mapping) = self.mapping_of(entry).await? else { return Ok(None) };
+            match (Target { client: &self.client, mapping: &mapping, id: &entry.id }).metadata().await {
+                Ok(found) => return Ok(found.map(|live| (mapping, live))),
+                Err(error) if is_unserved(&error) => self.mapper.forget(&mapping.resource.api_version),
+                Err(error) => return Err(Unread::Object(error)),
+            }
+        }
+        Ok(None)
     }
 
     /// Returns the place of an inventory's object in the API; nothing if the cluster no longer has its kind, and so not the object either.
-    async fn mapping_of(&self, entry: &Entry) -> Result<Option<Arc<Mapping>>, Error> {
+    async fn mapping_of(&self, entry: &Entry) -> Result<Option<Arc<Mapping>>, Unread> {
         let id = &entry.id;
         let api_version = crate::manifest::join_api_version(&id.group, &entry.version);
         let mut found = self.mapper.mapping(&api_version, &id.kind).await;
@@ -183,7 +215,7 @@ impl Session {
         match found {
             Ok(mapping) => Ok(Some(mapping)),
             Err(MappingError::NoMatch { .. } | MappingError::NoGroupMatch { .. }) => Ok(None),
-            Err(error) => Err(Error::Query { id: id.clone(), message: error.to_string() }),
+            Err(error) => Err(Unread::Kind(error)),
         }
     }
 }

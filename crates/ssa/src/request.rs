@@ -10,14 +10,12 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Value, json};
 
+use crate::error::{NO_STATUS, is_not_found, is_unserved};
 use crate::precise::Precise;
 use crate::{Mapping, ObjectId};
 
 /// Characters of a name that stand in a path as they are.
 const NAME: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b':');
-
-/// The reason that the library puts where an answer is no status.
-const NO_STATUS: &str = "Failed to parse error data";
 
 /// The address of an object, and the identity of the request.
 #[derive(Clone, Copy)]
@@ -44,13 +42,13 @@ impl Mode {
 }
 
 impl Target<'_> {
-    /// The whole object.
+    /// The whole object; an error where its kind is not served in this version.
     pub(crate) async fn get(&self) -> Result<Option<DynamicObject>, kube::Error> {
         let request = self.request(Method::GET, "", "application/json", Vec::new())?;
         absent_is_none(self.client.request(request).await)
     }
 
-    /// Metadata only.
+    /// Metadata only; an error where its kind is not served in this version.
     pub(crate) async fn metadata(&self) -> Result<Option<DynamicObject>, kube::Error> {
         let accept = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
         let request = self.request(Method::GET, "", accept, Vec::new())?;
@@ -171,7 +169,7 @@ fn to_bytes(body: &Value) -> Result<Vec<u8>, kube::Error> {
 fn absent_is_none<T>(answer: Result<T, kube::Error>) -> Result<Option<T>, kube::Error> {
     match answer {
         Ok(object) => Ok(Some(object)),
-        Err(error) if crate::error::is_not_found(&error) => Ok(None),
+        Err(error) if is_not_found(&error) && !is_unserved(&error) => Ok(None),
         Err(error) => Err(error),
     }
 }

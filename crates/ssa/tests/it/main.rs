@@ -9,5 +9,6 @@ mod secrets;
 mod stages;
 mod takeover;
 mod time;
+mod versions;
 mod watch;
 mod world;

@@ -1,4 +1,4 @@
-//! Others that have a hand in the same objects: fields that are left to them, owners before, managers of other versions.
+//! Others that have a hand in the same objects: fields that are left to them, and owners before.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -8,7 +8,7 @@ use kube::api::{DynamicObject, Patch, PatchParams};
 use serde_json::{Value, json};
 use weir_ssa::{IgnoreRules, Owner, Settings};
 
-use crate::world::{PATIENCE, World, lines};
+use crate::world::{PATIENCE, World};
 
 fn ignoring(world: &World, pointer: &'static str) -> Settings {
     let ignored = IgnoreRules::new(1, move |object: &DynamicObject| {
@@ -138,50 +138,6 @@ async fn owner_before_and_writers_of_drift_are_told() {
     let rivals = world.apply(&[world.cm("a", "1")]).await.unwrap().0.remove(0).rivals;
     assert_eq!((rivals.owner, rivals.fields), (None, vec!["/data/k".to_owned()]));
     assert_eq!(rivals.managers, ["rival".to_owned()].into());
-}
-
-fn definition(plural: &str, group: &str, versions: &[(&str, Value)]) -> Value {
-    let versions: Vec<Value> = versions
-        .iter()
-        .map(|(name, spec)| {
-            let schema = json!({"type": "object", "properties": {"spec": {"type": "object", "properties": spec}}});
-            json!({"name": name, "served": true, "storage": *name == "v1", "schema": {"openAPIV3Schema": schema}})
-        })
-        .collect();
-    json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-        "metadata": {"name": format!("{plural}.{group}")},
-        "spec": {"group": group, "scope": "Namespaced", "versions": versions,
-            "names": {"plural": plural, "singular": "gear", "kind": "Gear"}}})
-}
-
-/// KS-SSA-22: fields that were applied in a version of which they are no part are refused for ever otherwise.
-#[tokio::test(flavor = "multi_thread")]
-async fn managers_of_another_version_are_migrated() {
-    let world = World::new().await;
-    let group = format!("{}.example.com", world.ns);
-    let text = || json!({"type": "string"});
-    let fields = || json!({"a": text(), "b": text()});
-    let both = definition("gears", &group, &[("v1alpha1", fields()), ("v1", fields())]);
-    let gear = |version: &str, a: &str| {
-        json!({"apiVersion": format!("{group}/{version}"), "kind": "Gear",
-            "metadata": {"name": "g", "namespace": world.ns}, "spec": {"a": a}})
-    };
-    world.apply(&[both, gear("v1alpha1", "1")]).await.unwrap();
-    let api = world.api(&format!("{group}/v1"), "Gear").await;
-    let edit = Patch::Merge(json!({"spec": {"b": "x"}}));
-    api.patch("g", &PatchParams::apply("controller"), &edit).await.unwrap();
-    let versions = async || {
-        let live = api.get("g").await.unwrap();
-        let entries = live.metadata.managed_fields.unwrap();
-        entries.into_iter().map(|entry| entry.api_version.unwrap()).collect::<Vec<_>>()
-    };
-    assert!(versions().await.contains(&format!("{group}/v1alpha1")));
-    let settings = Settings { migrates_versions: true, ..world.settings() };
-    let changes = world.apply_with(&[gear("v1", "1")], &settings).await.unwrap();
-    assert_eq!(lines(&changes), format!("Gear/{}/g configured", world.ns));
-    assert!(versions().await.iter().all(|version| *version == format!("{group}/v1")));
-    let again = world.apply_with(&[gear("v1", "1")], &settings).await.unwrap();
-    assert_eq!(again.changed_lines(), "");
 }
 
 /// KS-SSA-3: Go's types, which Flux reads built-in kinds into, leave empty fields out.
