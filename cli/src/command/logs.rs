@@ -17,7 +17,7 @@ use crate::builtin;
 use crate::cluster::Cluster;
 use crate::enumeration;
 use crate::error::Error;
-use crate::global::Global;
+use crate::global::{Global, services_namespace};
 use crate::integer;
 use crate::output::{print_next, progress};
 
@@ -64,7 +64,7 @@ pub(crate) struct Logs {
     #[arg(short = 'A', long, switched_off())]
     all_namespaces: bool,
     /// Namespace of the services.
-    #[arg(long, value_name = "NAMESPACE", default_value = "flux-system")]
+    #[arg(long, value_name = "NAMESPACE", default_value_t = services_namespace())]
     flux_namespace: String,
     #[arg(hide = true)]
     arguments: Vec<String>,

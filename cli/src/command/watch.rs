@@ -24,7 +24,7 @@ use self::services::Way;
 use self::view::View;
 use crate::cluster::{Cluster, Selection};
 use crate::error::Error;
-use crate::global::Global;
+use crate::global::{Global, services_namespace};
 use crate::kind::{KINDS, Kind};
 use crate::output::progress;
 
@@ -55,7 +55,7 @@ pub(crate) struct Watch {
     #[arg(long, value_name = "ADDRESS")]
     grpc_addr: Option<String>,
     /// Namespace of the services.
-    #[arg(long, default_value = "flux-system", value_name = "NAMESPACE")]
+    #[arg(long, default_value_t = services_namespace(), value_name = "NAMESPACE")]
     flux_namespace: String,
     /// PEM file with the certificate authority of the services, where they speak TLS.
     #[arg(long, value_name = "FILE")]

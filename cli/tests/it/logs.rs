@@ -133,6 +133,32 @@ async fn lines_are_those_of_one_pod_of_each_service() {
     assert!(!asked("waiting"), "a Pod without a node has no logs");
 }
 
+/// Every replica that is ready is read: from here nobody knows which one works, and which one is in waiting. The environment says where the
+/// services are.
+#[tokio::test]
+async fn lines_of_all_ready_replicas_are_printed() {
+    let Installation { world, kubelet, .. } = &Installation::new("logs-replicas").await;
+    let pod = |name: &str| {
+        json!({
+            "apiVersion": "v1", "kind": "Pod",
+            "metadata": { "name": name, "labels": { "app": "source-controller" } },
+            "spec": { "nodeName": "node-logs-replicas", "containers": [{ "name": "manager", "image": "x" }] },
+        })
+    };
+    for name in ["source-controller-standby", "source-controller-starting"] {
+        world.plane.apply(&world.namespace, pod(name)).await.unwrap();
+    }
+    for (name, ready) in [("running", "True"), ("standby", "True"), ("starting", "False")] {
+        let status = json!({ "phase": "Running", "conditions": [{ "type": "Ready", "status": ready }] });
+        patch_status(world, "v1", "Pod", &format!("source-controller-{name}"), status).await;
+    }
+    let transcript = world.weir().transcript(&["logs -A --level error"]).await;
+    assert_eq!(transcript.matches("GitRepository/other.logs-replicas").count(), 2, "{transcript}");
+    let asked = |pod: &str| kubelet.requests().iter().any(|request| request.path.contains(pod));
+    assert!(asked("source-controller-running") && asked("source-controller-standby"));
+    assert!(!asked("source-controller-starting"));
+}
+
 #[tokio::test]
 async fn flux_prints_the_same_lines() {
     let installation = Installation::new("logs-flux").await;

@@ -1,4 +1,4 @@
-//! The Pods whose logs are read: one of each Deployment of the installation.
+//! The Pods whose logs are read: those of each Deployment of the installation that are ready.
 
 use std::cmp::Reverse;
 
@@ -14,7 +14,7 @@ use crate::cluster::Cluster;
 use crate::error::Error;
 use crate::kind::text;
 
-/// Returns a Pod for each Deployment of a namespace that belongs to the services.
+/// Returns the Pods of all Deployments of a namespace that belong to the services.
 pub(super) async fn of_services(cluster: &Cluster, namespace: &str) -> Result<Vec<DynamicObject>, Error> {
     let deployments = builtin::namespaced::<Deployment>(&cluster.client, namespace);
     let params = ListParams::default().labels(&format!("{PART_OF_LABEL}=flux"));
@@ -24,7 +24,7 @@ pub(super) async fn of_services(cluster: &Cluster, namespace: &str) -> Result<Ve
     for deployment in deployments {
         let labels = builtin::selector(&deployment, "/spec/template/metadata/labels");
         let found = cluster.in_time(pods.list(&ListParams::default().labels(&labels))).await??.items;
-        chosen.extend(found.into_iter().min_by_key(rank));
+        chosen.extend(readable(found));
     }
     match chosen.is_empty() {
         true => Err(Error::Api(format!(
@@ -32,6 +32,16 @@ pub(super) async fn of_services(cluster: &Cluster, namespace: &str) -> Result<Ve
         ))),
         false => Ok(chosen),
     }
+}
+
+/// Returns the Pods of one Deployment that are ready: a replica in waiting is, and nobody knows from here which one works. Without any,
+/// it is the Pod that most can be hoped from.
+fn readable(mut pods: Vec<DynamicObject>) -> Vec<DynamicObject> {
+    pods.sort_by_cached_key(rank);
+    let ready = pods.iter().filter(|pod| builtin::is_ready(pod)).count();
+    // The ready ones are the first of those that run.
+    pods.truncate(ready.max(1));
+    pods
 }
 
 /// Returns the rank of a Pod; the lowest is the one to read: on a node, running, ready, restarted most, oldest.
