@@ -9,6 +9,7 @@
 //! Each step looks first at what is there already, so that a run that was interrupted is finished by the next one, and
 //! nothing is pushed twice (CLI-BST10).
 
+mod codecommit;
 mod components;
 mod flags;
 mod git;

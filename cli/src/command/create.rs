@@ -85,6 +85,7 @@ impl Create {
     }
 }
 
+pub(crate) use self::address::hint_of_url;
 pub(crate) use self::credentials::{
     DEFAULT_RSA_BITS, Entries, KeyChoice, chosen_key_pair, rsa_bits, ssh_host,
 };

@@ -10,12 +10,12 @@ use kube::api::{Api, DeleteParams, DynamicObject, ListParams, Patch, PatchParams
 use serde_json::json;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use weir_testkit::{
-    ControlPlane, Controller, Fault, FaultProxy, Folder, GitRepo, GitServer, SshAgent, SshGitServer,
-    storage_flags,
+    ControlPlane, Controller, Fault, FaultProxy, Folder, GitRepo, GitServer, Identity, Proxy, SshAgent,
+    SshGitServer, TlsFront, eventually, storage_flags,
 };
 
 use crate::nodes::with_nodes;
-use crate::weir::Weir;
+use crate::weir::{DEADLINE, Weir};
 
 /// Flags that end every command line.
 pub(crate) const PATH: &str = "--path clusters/test --timeout 55s";
@@ -388,6 +388,7 @@ async fn bootstraps_that_cannot_work_are_refused() {
         format!("bootstrap git --url {url}"),
         "bootstrap git --url ftp://h.io/r".to_owned(),
         "bootstrap git --url ftp://me:secret@h.io/r".to_owned(),
+        "bootstrap git --url git@h.io:org/r".to_owned(),
         "bootstrap git --url https://me:secret@127.0.0.1:1/r --token-auth -p pass --timeout 20s".to_owned(),
         "bootstrap git --url ssh://git@h.io/r".to_owned(),
         format!("{http} --components source-controller"),
@@ -432,4 +433,36 @@ async fn the_directory_of_a_cluster_stays() {
     let expected = "2> ✗ sync path configuration (\"./clusters/test\") would overwrite path (\"./clusters/old\") of \
                     existing Kustomization\n[exit status: 1]\n\n";
     assert!(transcript.ends_with(expected), "{transcript}");
+}
+
+/// A repository of CodeCommit is read and written as whoever runs the command, and the services log in as themselves.
+#[tokio::test]
+async fn a_repository_of_codecommit_needs_no_token() {
+    const HOST: &str = "git-codecommit.eu-west-1.amazonaws.com";
+    let (plane, server) = (ControlPlane::start().await.unwrap(), GitServer::start().await.unwrap());
+    let (repository, url) = (server.repo("fleet").unwrap(), server.url("fleet"));
+    let identity = Identity::for_names(&[HOST]).unwrap();
+    let front = TlsFront::start(&identity, url.split('/').nth(2).unwrap().parse().unwrap()).await.unwrap();
+    let proxy = Proxy::start(&[(&format!("{HOST}:443"), front.address())]).await.unwrap();
+    let folder = Folder::new("codecommit").unwrap();
+    let authorities = folder.write("authorities.pem", &identity.ca_pem).unwrap();
+    let weir = Weir::default()
+        .with_kubeconfig(plane.kubeconfig_path())
+        .with_env("AWS_ACCESS_KEY_ID", "AKIAEXAMPLE")
+        .with_env("AWS_SECRET_ACCESS_KEY", "secret")
+        .with_env("SSL_CERT_FILE", authorities.to_str().unwrap())
+        .with_env("HTTPS_PROXY", &format!("http://{}", proxy.address()))
+        .with_env("NO_PROXY", "127.0.0.1");
+    // Nothing works here that would make the source ready: the run ends when it has pushed what is looked at.
+    let mut running = weir.start(&format!("bootstrap git --url https://{HOST}/fleet.git {PATH}"));
+    let sync = async || repository.read("main", "clusters/test/flux-system/gotk-sync.yaml").ok();
+    let sync = eventually("the source in Git", DEADLINE, sync).await.unwrap();
+    running.child.kill().await.unwrap();
+    let lines = format!(
+        "  provider: aws\n  ref:\n    branch: main\n  secretRef:\n    name: flux-system\n  url: https://{HOST}/fleet.git\n"
+    );
+    assert!(sync.contains(&lines), "{sync}");
+    let secrets: Api<Secret> = Api::namespaced(plane.client().unwrap(), "flux-system");
+    let secret = secrets.get("flux-system").await.unwrap().data.unwrap();
+    assert_eq!(secret["username"].0, b"AKIAEXAMPLE");
 }

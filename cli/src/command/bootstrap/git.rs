@@ -8,11 +8,11 @@ use weir_runtime::args::Switch;
 use weir_verify::git::SigningKey;
 
 use super::flags::{BootstrapFlags, secret};
-use super::known_hosts;
 use super::plan::{Access, Plan, SyncCredentials};
 use super::secret::check_key_file;
 use super::signing::Transport;
-use crate::command::create::{Entries, host_keys, ssh_host};
+use super::{codecommit, known_hosts};
+use crate::command::create::{Entries, hint_of_url, host_keys, ssh_host};
 use crate::csv::Record;
 use crate::error::Error;
 use crate::given::drop_empty_secret;
@@ -38,6 +38,9 @@ const USER: &str = "git";
   # Over HTTPS, with a token from the environment
   GIT_PASSWORD=\"$TOKEN\" weir bootstrap git --url=https://example.com/fleet.git --token-auth --path=clusters/prod
 
+  # From AWS CodeCommit, as whoever runs this; the services read it as themselves
+  weir bootstrap git --url=https://git-codecommit.eu-west-1.amazonaws.com/v1/repos/fleet --path=clusters/prod
+
   # With image automation, and commits that do not start a pipeline
   weir bootstrap git --url=ssh://git@example.com/fleet.git --private-key-file=./id_ed25519 --path=clusters/prod \\
     --components-extra=image-reflector-controller,image-automation-controller --commit-message-appendix='[ci skip]'")]
@@ -62,6 +65,9 @@ pub(crate) struct Git {
     with_bearer_token: bool,
     #[command(flatten)]
     flags: BootstrapFlags,
+    /// Cloud whose identity reads the repository; decided by the URL.
+    #[arg(skip)]
+    provider: Option<&'static str>,
 }
 
 impl Git {
@@ -80,7 +86,9 @@ impl Git {
         }
         let url = Url::parse(&self.url).map_err(|error| {
             let reason = match error {
-                url::ParseError::RelativeUrlWithoutBase => "scheme \"\" is not supported".to_owned(),
+                url::ParseError::RelativeUrlWithoutBase => {
+                    format!("scheme \"\" is not supported{}", hint_of_url(&self.url))
+                }
                 error => error.to_string(),
             };
             Error::Flags(format!(
@@ -89,6 +97,9 @@ impl Git {
             ))
         })?;
         self.check_scheme(&url)?;
+        if codecommit::is_home_of(&url) {
+            self.log_in_to_codecommit(&url, global).await?;
+        }
         let cluster = &global.cluster().await?;
         super::confirm(cluster, self.flags.force).await?;
         let plan = self.plan(cluster.namespace.clone(), global, url).await?;
@@ -108,6 +119,20 @@ impl Git {
             self.password = Some(input::secret("Please enter your Git repository password: ")?);
         }
         Ok(())
+    }
+
+    /// Takes the identity of this process instead of a token. A key for SSH has to be that of an IAM user.
+    async fn log_in_to_codecommit(&mut self, url: &Url, global: &Global) -> Result<(), Error> {
+        match url.scheme() {
+            "ssh" => codecommit::check_key(url, self.flags.key.private_key_file.is_some()),
+            "https" if !self.flags.token_auth => {
+                let (username, password) = codecommit::log_in(url, global.timeout.to_std()).await?;
+                (self.username, self.password) = (username, Some(password));
+                (self.flags.token_auth, self.provider) = (true, Some(codecommit::PROVIDER));
+                Ok(())
+            }
+            _ => Ok(()),
+        }
     }
 
     fn check_scheme(&self, url: &Url) -> Result<(), Error> {
@@ -142,6 +167,7 @@ impl Git {
             git: git.map_err(|error| Error::Bootstrap(error.to_string()))?,
             remote,
             sync_url: self.sync_url(&url),
+            provider: self.provider,
             credentials: self.sync_credentials(ca),
             signing_key: None,
             flags: self.flags,

@@ -302,6 +302,7 @@ impl Flags {
             git,
             remote,
             sync_url,
+            provider: None,
             credentials,
             signing_key: None,
             flags: self.flags,

@@ -22,6 +22,8 @@ pub(super) struct Plan {
     pub(super) remote: Remote,
     /// The repository, as the services reach it.
     pub(super) sync_url: String,
+    /// Cloud as whose identity the services reach it, if they do.
+    pub(super) provider: Option<&'static str>,
     pub(super) credentials: SyncCredentials,
     /// The key that signs the commits, if one does.
     pub(super) signing_key: Option<SigningKey>,

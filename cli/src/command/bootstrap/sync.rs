@@ -98,6 +98,9 @@ fn manifests(plan: &Plan) -> Result<String, Error> {
             "url": plan.sync_url,
         },
     });
+    if let Some(provider) = plan.provider {
+        manifest::set(&mut source, "/spec/provider", provider);
+    }
     if flags.recurse_submodules {
         manifest::set(&mut source, "/spec/recurseSubmodules", true);
     }

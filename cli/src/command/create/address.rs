@@ -16,6 +16,12 @@ pub(super) fn hint_of_scheme(text: &str) -> String {
     if is_of_host { format!("; as a URL it is https://{text}") } else { String::new() }
 }
 
+/// Says how an address is written as a URL that begins with the form of `scp`, or with a host.
+pub(crate) fn hint_of_url(text: &str) -> String {
+    let of_scp = hint(text);
+    if of_scp.is_empty() { hint_of_scheme(text) } else { of_scp }
+}
+
 /// Says how an address in the form of `scp` is written as a URL.
 fn hint(text: &str) -> String {
     match text
@@ -45,5 +51,6 @@ mod tests {
     #[case("charts", "")]
     fn a_missing_scheme_is_explained(#[case] text: &str, #[case] expected: &str) {
         assert_eq!(hint_of_scheme(text), expected);
+        assert_eq!(hint_of_url(text), expected);
     }
 }

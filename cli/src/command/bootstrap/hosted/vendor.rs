@@ -6,6 +6,9 @@ use super::api::Api;
 use super::{bitbucket, gitea, github, gitlab};
 use crate::error::Error;
 
+/// End of the hosts that GitHub keeps for enterprises which choose the place of their data.
+const DATA_RESIDENCY: &str = ".ghe.com";
+
 /// A vendor of Git hosting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum Vendor {
@@ -81,7 +84,9 @@ impl Vendor {
     pub(super) fn base(self, host: &str) -> String {
         let host = host.trim_start_matches("https://").trim_end_matches('/');
         match self {
-            Self::GitHub if host == self.host() => "https://api.github.com".to_owned(),
+            Self::GitHub if host == self.host() || host.ends_with(DATA_RESIDENCY) => {
+                format!("https://api.{host}")
+            }
             Self::GitHub => format!("https://{host}/api/v3"),
             Self::GitLab => format!("https://{host}/api/v4"),
             Self::Gitea => format!("https://{host}/api/v1"),
@@ -260,4 +265,22 @@ impl Hosted {
 fn same_key(left: &str, right: &str) -> bool {
     let bare = |key: &str| key.split_whitespace().take(2).map(str::to_owned).collect::<Vec<_>>();
     bare(left) == bare(right)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[rstest::rstest]
+    #[case(Vendor::GitHub, "github.com", "https://api.github.com")]
+    #[case(Vendor::GitHub, "octo.ghe.com", "https://api.octo.ghe.com")]
+    #[case(Vendor::GitHub, "https://github.example.com/", "https://github.example.com/api/v3")]
+    #[case(Vendor::GitLab, "gitlab.com", "https://gitlab.com/api/v4")]
+    fn hosts_have_their_api_at_an_address(
+        #[case] vendor: Vendor,
+        #[case] host: &str,
+        #[case] expected: &str,
+    ) {
+        assert_eq!(vendor.base(host), expected);
+    }
 }
