@@ -222,12 +222,14 @@ pub enum Error {
         found: String,
     },
     /// The server refused the push.
-    #[error("push of '{refname}' was rejected: {reason}")]
+    #[error("push of '{refname}' was rejected: {reason}{}", remote_lines(said))]
     PushRejected {
         /// The reference.
         refname: String,
         /// The server's words.
         reason: String,
+        /// Lines that the server's hooks have printed before; most say why.
+        said: Vec<String>,
     },
     /// Push options were given and the server takes none (DEP-GIT-5).
     #[error("push options are not supported by the Git server")]
@@ -329,7 +331,10 @@ impl Error {
             Self::LeaseLost { refname, expected, found } => {
                 Self::LeaseLost { refname, expected, found: clean(found) }
             }
-            Self::PushRejected { refname, reason } => Self::PushRejected { refname, reason: clean(reason) },
+            Self::PushRejected { refname, reason, said } => {
+                let said = said.into_iter().map(clean).collect();
+                Self::PushRejected { refname, reason: clean(reason), said }
+            }
             // libgit2 repeats what servers say to a push.
             Self::Library { source } => {
                 git2::Error::new(source.code(), source.class(), clean(source.message().to_owned())).into()
@@ -425,6 +430,11 @@ pub fn without_password(text: &str) -> String {
     if cleared.is_ok() { url.to_string() } else { String::new() }
 }
 
+/// Returns the lines of a server as Git shows them.
+fn remote_lines(said: &[String]) -> String {
+    said.iter().map(|line| format!("\n  remote: {line}")).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use rstest::rstest;
@@ -435,7 +445,8 @@ mod tests {
 
     /// Answers of servers to a push and over SSH, and the rest that no server of the tests repeats.
     #[rstest]
-    #[case(Error::PushRejected { refname: "r".into(), reason: SAID.into() })]
+    #[case(Error::PushRejected { refname: "r".into(), reason: SAID.into(), said: Vec::new() })]
+    #[case(Error::PushRejected { refname: "r".into(), reason: String::new(), said: vec![SAID.into()] })]
     #[case(Error::LeaseLost { refname: "r".into(), expected: "e".into(), found: SAID.into() })]
     #[case(git2::Error::from_str(SAID).into())]
     #[case(Error::NotSmart { url: "u".into(), content_type: SAID.into() })]

@@ -13,6 +13,8 @@ use crate::store::Directory;
 
 /// Local reference from which a commit is pushed.
 const LOCAL: &str = "refs/weir/pushed";
+/// Bytes that are kept of what the server's hooks print.
+const MAX_SAID_BYTES: usize = 4096;
 /// Text for the commit of a branch that is not there.
 const NOTHING: &str = "nothing";
 
@@ -49,7 +51,7 @@ pub(crate) fn push(
     let Objects::Sha1(repository) = directory.open()? else { return Err(Error::ObjectFormat) };
     repository.reference(LOCAL, library_id(request.commit)?, true, "")?;
     let mut remote = repository.remote_anonymous(&operation.url())?;
-    let (lost, refusal) = (RefCell::new(None), RefCell::new(None));
+    let (lost, refusal, said) = (RefCell::new(None), RefCell::new(None), RefCell::new(Vec::new()));
     let mut callbacks = RemoteCallbacks::new();
     callbacks.push_negotiation(|updates| {
         let found = updates.iter().find_map(|update| other_than_leased(request, object_id(update.src())));
@@ -62,6 +64,12 @@ pub(crate) fn push(
         Ok(())
     });
     callbacks.push_transfer_progress(|_, _, _| {});
+    callbacks.sideband_progress(|printed| {
+        let mut said = said.borrow_mut();
+        let room = MAX_SAID_BYTES.saturating_sub(said.len());
+        said.extend(printed.iter().take(room));
+        true
+    });
     let mut options = PushOptions::new();
     options.remote_callbacks(callbacks);
     let extra: Vec<&str> = request.options.iter().map(String::as_str).collect();
@@ -76,7 +84,7 @@ pub(crate) fn push(
         return Err(error);
     }
     if let Some(reason) = refusal.into_inner() {
-        return Err(refused(operation, request, reason));
+        return Err(refused(operation, request, reason, &said.into_inner()));
     }
     match pushed {
         Err(error) if error.message().contains("push-options") => Err(Error::PushOptionsUnsupported),
@@ -110,7 +118,7 @@ fn lost(request: &PushRequest, found: String) -> Error {
 
 /// Returns the meaning of a server's refusal: the reference moved between its list and our push, or something else. The list shows
 /// it, whatever the server's words are; a push of somebody else that is still in progress shows in the words alone.
-fn refused(operation: &Registered, request: &PushRequest, reason: String) -> Error {
+fn refused(operation: &Registered, request: &PushRequest, reason: String, said: &[u8]) -> Error {
     match fetch::list(operation) {
         Ok(refs) => {
             let found = refs.into_iter().find(|reference| reference.name == request.refname);
@@ -124,7 +132,23 @@ fn refused(operation: &Registered, request: &PushRequest, reason: String) -> Err
     if is_race(&reason) {
         return lost(request, format!("something else ({reason})"));
     }
-    Error::PushRejected { refname: request.refname.clone(), reason }
+    Error::PushRejected { refname: request.refname.clone(), reason, said: lines(said) }
+}
+
+/// Returns the lines that hooks have printed, without those in which the server counts objects.
+fn lines(said: &[u8]) -> Vec<String> {
+    let said = String::from_utf8_lossy(said);
+    let lines = said.split(['\n', '\r']).map(|line| line.chars().filter(|char| !char.is_control()).collect());
+    lines
+        .map(|line: String| line.trim().to_owned())
+        .filter(|line| !line.is_empty() && !is_count(line))
+        .collect()
+}
+
+/// Returns true for a line such as `Resolving deltas: 100% (1/1), done.`
+fn is_count(line: &str) -> bool {
+    line.split_once(": ")
+        .is_some_and(|(_, rest)| rest.trim_start().split(' ').next().is_some_and(|word| word.ends_with('%')))
 }
 
 /// Returns true for the words of servers about a reference that somebody else is moving: of Git, by the state of the reference and by
@@ -160,5 +184,17 @@ mod tests {
     #[case::protected("protected branch hook declined", false)]
     fn refusals_by_a_race(#[case] reason: &str, #[case] expected: bool) {
         assert_eq!(super::is_race(reason), expected);
+    }
+
+    #[rstest]
+    #[case(
+        "Resolving deltas:   0% (0/1)\rResolving deltas: 100% (1/1), done.\nerror: GH006: Protected branch\n",
+        "error: GH006: Protected branch"
+    )]
+    #[case("GitLab: You are not allowed to push\x1b[31m\n\n", "GitLab: You are not allowed to push[31m")]
+    #[case("disk usage: 5 GB", "disk usage: 5 GB")]
+    #[case("", "")]
+    fn hooks_print_reasons(#[case] said: &str, #[case] expected: &str) {
+        assert_eq!(super::lines(said.as_bytes()).join("|"), expected);
     }
 }

@@ -149,6 +149,7 @@ async fn the_server_says_no() {
         matches!(&error, Error::PushRejected { reason, .. } if reason.contains("hook declined")),
         "{error}"
     );
+    assert!(error.to_string().contains("\n  remote: no bots here\n"), "{error}");
 }
 
 /// The words of a refusal do not say that the branch has moved, and the list does.

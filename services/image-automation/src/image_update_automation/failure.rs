@@ -42,7 +42,9 @@ pub(super) fn checkout(error: &weir_git::Error, url: &str, looks_first: bool) ->
 pub(super) fn push(error: &weir_git::Error) -> Failure {
     // The words of go-git, which the conditions of Flux show.
     let cause = match error {
-        weir_git::Error::PushRejected { refname, reason } => format!("command error on {refname}: {reason}"),
+        weir_git::Error::PushRejected { refname, reason, .. } => {
+            format!("command error on {refname}: {reason}")
+        }
         other => other.to_string(),
     };
     git("failed to update source: failed to push to remote", error, &cause)

@@ -47,7 +47,8 @@ impl Target {
 
 /// An update that would drop commits.
 pub(super) fn not_fast_forward(refname: &str) -> Error {
-    Error::PushRejected { refname: refname.to_owned(), reason: "non-fast-forward update".to_owned() }
+    let reason = "non-fast-forward update".to_owned();
+    Error::PushRejected { refname: refname.to_owned(), reason, said: Vec::new() }
 }
 
 impl Automation {
@@ -166,7 +167,8 @@ mod tests {
     #[case::gitea("new commit is same with old commit", true)]
     #[case::other("prohibited by Gerrit: not permitted: create", false)]
     fn commits_that_a_server_has_in_review(#[case] reason: &str, #[case] expected: bool) {
-        let error = Error::PushRejected { refname: "refs/for/main".into(), reason: reason.into() };
+        let error =
+            Error::PushRejected { refname: "refs/for/main".into(), reason: reason.into(), said: Vec::new() };
         assert_eq!(super::is_taken(&error), expected);
     }
 }
