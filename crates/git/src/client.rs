@@ -17,8 +17,8 @@ use crate::{fetch, push, transport};
 
 /// Operations at a time, when the caller does not say. Each holds a thread and the buffers of a pack.
 const DEFAULT_CONCURRENCY: usize = 8;
-/// Servers know Flux by this name; some choose their answer by it.
-const USER_AGENT: &str = "flux/v2";
+/// Name of the client, which is that of Flux's. GitHub and Bitbucket give repositories only to what calls itself `git/…`.
+const USER_AGENT: &str = "git/1.0";
 
 /// Settings of the client.
 #[derive(Debug, Clone)]

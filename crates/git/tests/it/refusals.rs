@@ -5,7 +5,7 @@ use std::time::Duration;
 use rstest::rstest;
 use tokio::io::AsyncReadExt;
 use weir_git::{Credentials, Error, Reference};
-use weir_testkit::GitServer;
+use weir_testkit::{GitServer, WebhookSink};
 
 use crate::{branch, failure, git, remote};
 
@@ -38,6 +38,14 @@ async fn missing_branch_repository_and_content() {
     assert!(matches!(error, Error::Empty), "{error}");
     let error = failure(&remote(&url), &Reference::Semver("*".into())).await;
     assert_eq!(error.clone_message(&url), "no match found for semver: *");
+}
+
+/// GitHub and Bitbucket have repositories only for clients whose name begins so; it is the one of Flux's client.
+#[tokio::test]
+async fn the_client_calls_itself_git() {
+    let sink = WebhookSink::start().await.unwrap();
+    failure(&remote(&sink.url("/app.git")), &branch("main")).await;
+    assert_eq!(sink.requests()[0].header("user-agent"), "git/1.0");
 }
 
 #[tokio::test]

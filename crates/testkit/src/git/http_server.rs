@@ -147,6 +147,9 @@ async fn serve(State(shared): State<Arc<Shared>>, request: Request) -> Response 
         return (status, "the test said so\n").into_response();
     }
     let (parts, body) = request.into_parts();
+    if !is_git(&parts.headers) {
+        return StatusCode::NOT_FOUND.into_response();
+    }
     if !is_admitted(&seen.path, &parts.headers) {
         return (StatusCode::UNAUTHORIZED, [(header::WWW_AUTHENTICATE, "Basic realm=\"git\"")])
             .into_response();
@@ -158,6 +161,11 @@ async fn serve(State(shared): State<Arc<Shared>>, request: Request) -> Response 
         Ok(output) => answer(output),
         Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),
     }
+}
+
+/// Returns true for what calls itself Git. Hosted servers, GitHub among them, have only web pages for others.
+fn is_git(headers: &HeaderMap) -> bool {
+    headers.get(header::USER_AGENT).is_some_and(|name| name.as_bytes().starts_with(b"git/"))
 }
 
 fn is_admitted(path: &str, headers: &HeaderMap) -> bool {
