@@ -125,7 +125,7 @@ impl SecretData<'_> {
 }
 
 /// User info of a URL without its percent escapes.
-fn decoded(part: &str) -> String {
+pub(crate) fn decoded(part: &str) -> String {
     percent_decode_str(part).decode_utf8_lossy().into_owned()
 }
 

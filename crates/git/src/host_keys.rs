@@ -10,6 +10,7 @@ use russh::keys::ssh_key::EcdsaCurve;
 use russh::keys::{Algorithm, HashAlg, PublicKeyBase64, PublicKeyOrCertificate};
 
 use crate::error::SshError;
+use crate::ssh_algorithms;
 
 /// Longest time for all keys of one server.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -54,7 +55,7 @@ async fn scan(host: &str, port: u16) -> Result<String, SshError> {
     let mut refusal = None;
     for kind in KINDS {
         let noted = Arc::new(Mutex::new(None));
-        let mut config = client::Config::default();
+        let mut config = client::Config { preferred: ssh_algorithms::preferred(), ..Default::default() };
         config.preferred.key = Cow::Owned(vec![kind]);
         match client::connect(Arc::new(config), (host, port), Note(Arc::clone(&noted))).await {
             Err(russh::Error::IO(error)) => return Err(SshError::Connect { reason: error.to_string() }),

@@ -1,9 +1,57 @@
 //! The algorithms that are offered to SSH servers (`--ssh-kex-algos`, `--ssh-hostkey-algos`).
 
+use std::borrow::Cow;
+
 use russh::kex::{self, Name};
 use russh::keys::Algorithm;
+use russh::{Preferred, cipher, mac};
 
-/// Algorithms by the names of the SSH protocol. Empty lists leave the choice to the library, and that of host keys to
+/// Key exchanges that are offered where the flag names none, the preferred one first: those of Go's client, which are Flux's,
+/// and of OpenSSH. Servers in FIPS mode know the curves of NIST alone, old ones SHA-1. Groups that the server picks are large
+/// and slow.
+const KEX: [Name; 15] = [
+    kex::MLKEM768X25519_SHA256,
+    kex::CURVE25519,
+    kex::CURVE25519_PRE_RFC_8731,
+    kex::ECDH_SHA2_NISTP256,
+    kex::ECDH_SHA2_NISTP384,
+    kex::ECDH_SHA2_NISTP521,
+    kex::DH_G14_SHA256,
+    kex::DH_G15_SHA512,
+    kex::DH_G16_SHA512,
+    kex::DH_G17_SHA512,
+    kex::DH_G18_SHA512,
+    kex::DH_GEX_SHA256,
+    kex::DH_G14_SHA1,
+    EXTENSIONS[0],
+    EXTENSIONS[1],
+];
+/// No key exchanges, but sent in the same list: RSA keys may sign with SHA-2, and no handshake is truncated.
+const EXTENSIONS: [Name; 2] = [kex::EXTENSION_SUPPORT_AS_CLIENT, kex::EXTENSION_OPENSSH_STRICT_KEX_AS_CLIENT];
+/// Ciphers that are offered, the preferred one first.
+const CIPHERS: [cipher::Name; 6] = [
+    cipher::CHACHA20_POLY1305,
+    cipher::AES_256_GCM,
+    cipher::AES_128_GCM,
+    cipher::AES_256_CTR,
+    cipher::AES_192_CTR,
+    cipher::AES_128_CTR,
+];
+/// Checksums that are offered, the preferred one first.
+const MACS: [mac::Name; 5] =
+    [mac::HMAC_SHA512_ETM, mac::HMAC_SHA256_ETM, mac::HMAC_SHA512, mac::HMAC_SHA256, mac::HMAC_SHA1];
+
+/// Returns the algorithms that are offered to a server of which nothing is known.
+pub(crate) fn preferred() -> Preferred {
+    Preferred {
+        kex: Cow::Borrowed(&KEX),
+        cipher: Cow::Borrowed(&CIPHERS),
+        mac: Cow::Borrowed(&MACS),
+        ..Preferred::DEFAULT
+    }
+}
+
+/// Algorithms by the names of the SSH protocol. Empty lists leave the choice to this crate, and that of host keys to
 /// `known_hosts`.
 #[derive(Debug, Clone, Default)]
 pub struct SshAlgorithms {
@@ -30,8 +78,7 @@ impl SshAlgorithms {
     pub fn parse(kex: &[String], host_keys: &[String]) -> Result<Self, AlgorithmsError> {
         let mut kex = known("ssh-kex-algos", kex, |name| Name::try_from(name).ok())?;
         if !kex.is_empty() {
-            // No algorithms, but sent in the same list: RSA keys may sign with SHA-2, and no handshake is truncated.
-            kex.extend([kex::EXTENSION_SUPPORT_AS_CLIENT, kex::EXTENSION_OPENSSH_STRICT_KEX_AS_CLIENT]);
+            kex.extend(EXTENSIONS);
         }
         let named = |name: &str| name.parse().ok().filter(|found| !matches!(found, Algorithm::Other(_)));
         Ok(Self { kex, host_keys: known("ssh-hostkey-algos", host_keys, named)? })

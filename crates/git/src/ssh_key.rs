@@ -4,7 +4,7 @@ mod short_scalar;
 
 use russh::keys::ssh_key::{Kdf, PrivateKey};
 use russh::keys::{Error as KeyError, decode_secret_key};
-use secrecy::ExposeSecret;
+use secrecy::{ExposeSecret, SecretString};
 
 /// Bytes of a private key. RSA keys of 16384 bits have 13 KiB.
 const MAX_IDENTITY_BYTES: usize = 64 * 1024;
@@ -50,11 +50,17 @@ pub fn parse_identity(identity: &str, passphrase: Option<&str>) -> Result<Privat
     if identity.len() > MAX_IDENTITY_BYTES || !identity.contains("-----BEGIN ") {
         return Err(IdentityError::NoKey);
     }
+    let identity = tidy(identity);
+    let identity = identity.expose_secret();
     if passphrase.is_some() && rounds(identity) > MAX_ROUNDS {
         let reason = format!("more than {MAX_ROUNDS} rounds of key derivation");
         return Err(IdentityError::Unusable { reason });
     }
-    let read = decode_secret_key(identity, passphrase);
+    // A passphrase may be that of something else in the same Secret.
+    let read = decode_secret_key(identity, None).or_else(|error| match passphrase {
+        Some(_) => decode_secret_key(identity, passphrase),
+        None => Err(error),
+    });
     read.or_else(|error| short_scalar::decode(identity, passphrase).ok_or(error)).map_err(|error| match error
     {
         KeyError::KeyIsEncrypted => IdentityError::Encrypted,
@@ -72,6 +78,11 @@ pub fn parse_identity(identity: &str, passphrase: Option<&str>) -> Result<Privat
         }
         other => IdentityError::Unusable { reason: other.to_string() },
     })
+}
+
+/// Returns the text without the blanks around its lines, which Go passes over and the library does not.
+fn tidy(identity: &str) -> SecretString {
+    identity.lines().flat_map(|line| [line.trim(), "\n"]).collect::<String>().into()
 }
 
 /// Returns the rounds of key derivation that a key in OpenSSH's format asks for.

@@ -2,6 +2,7 @@
 
 mod agent;
 mod connect;
+mod dial;
 mod proxy;
 
 use std::io::{self, Read, Write};
@@ -9,6 +10,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use git2::transport::{Service, SmartSubtransport, SmartSubtransportStream};
+use percent_encoding::percent_decode_str;
 use russh::client::{Handle, Msg};
 use russh::{Channel, ChannelMsg};
 
@@ -37,7 +39,7 @@ impl SmartSubtransport for SshTransport {
             Service::UploadPackLs | Service::UploadPack => "git-upload-pack",
             Service::ReceivePackLs | Service::ReceivePack => "git-receive-pack",
         };
-        let command = format!("{command} {}", quoted(repository_path(self.operation.remote.url.path())));
+        let command = format!("{command} {}", quoted(&repository_path(self.operation.remote.url.path())));
         let opened = self.operation.wait(async {
             let session = connect(&self.operation.remote, &self.operation.ssh).await?;
             let channel = session.channel_open_session().await.map_err(connect::protocol)?;
@@ -63,9 +65,11 @@ impl SmartSubtransport for SshTransport {
     }
 }
 
-/// `/~user/repo` means a path in that user's home, as Git itself reads it.
-fn repository_path(path: &str) -> &str {
-    if path.starts_with("/~") { path.trim_start_matches('/') } else { path }
+/// Path of a repository on its server, from the path of its URL: without escapes, as Git itself reads it. `/~user/repo`
+/// means a path in that user's home.
+fn repository_path(path: &str) -> String {
+    let path = percent_decode_str(path).decode_utf8_lossy();
+    if path.starts_with("/~") { path.trim_start_matches('/').to_owned() } else { path.into_owned() }
 }
 
 /// The path as one word of a shell.

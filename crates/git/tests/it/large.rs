@@ -14,7 +14,7 @@ const IN_MEMORY: usize = 256 << 20;
 const MESSAGE: usize = 16 << 20;
 
 /// Bytes that no compression makes small.
-fn noise(size: usize) -> String {
+pub(crate) fn noise(size: usize) -> String {
     let mut state = 1_u64;
     let mut next = || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);

@@ -1,10 +1,12 @@
 //! The same over a real `sshd`: the host proves itself, then we do.
 
+use rstest::rstest;
 use weir_git::{
     Credentials, Error, Fetched, Git, GitConfig, Proxy, Remote, SshAlgorithms, SshAuth, SshError,
 };
 use weir_testkit::{Proxy as ProxyServer, SshGitServer};
 
+use crate::large::noise;
 use crate::{branch, failure, fetched, files, git, remote};
 
 async fn server() -> (SshGitServer, Remote, String) {
@@ -146,6 +148,17 @@ async fn a_repository_that_is_not_there() {
     );
 }
 
+/// The path of a URL has escapes, that of a command has not: Git and Flux take them away.
+#[tokio::test]
+async fn names_with_blanks() {
+    let (server, mut remote, _) = server().await;
+    let id = server.repo("My Project/l'app 100%").unwrap();
+    let id = id.commit("main", "first", &[("a.yaml", "a: 1\n")]).unwrap();
+    remote.url = server.url("My%20Project/l'app%20100%25").parse().unwrap();
+    let checkout = fetched(&remote, &branch("main")).await;
+    assert_eq!(checkout.revision(), format!("main@sha1:{id}"));
+}
+
 #[tokio::test]
 async fn through_proxies_that_resolve_the_name() {
     let (server, remote, id) = server().await;
@@ -182,6 +195,36 @@ async fn through_proxies_that_resolve_the_name() {
         let error = failure(&remote, &branch("main")).await;
         assert!(matches!(error, Error::Ssh(SshError::Connect { .. })), "{error}");
     }
+}
+
+/// Servers that offer one algorithm of a kind, each of which Flux's client knows.
+#[rstest]
+#[case::curve_of_fips(&["KexAlgorithms ecdh-sha2-nistp256"])]
+#[case::larger_curve(&["KexAlgorithms ecdh-sha2-nistp384"])]
+#[case::largest_curve(&["KexAlgorithms ecdh-sha2-nistp521"])]
+#[case::group(&["KexAlgorithms diffie-hellman-group14-sha256"])]
+#[case::old_group(&["KexAlgorithms diffie-hellman-group14-sha1"])]
+#[case::short_gcm(&["Ciphers aes128-gcm@openssh.com"])]
+#[case::old_checksum(&["Ciphers aes128-ctr", "MACs hmac-sha1"])]
+#[tokio::test]
+async fn servers_with_few_algorithms(#[case] lines: &[&str]) {
+    let server = SshGitServer::start_configured(lines).await.unwrap();
+    let (server, remote, _) = server_of(server);
+    fetched(&remote, &branch("main")).await;
+    let port = remote.url.port();
+    let keys = weir_git::scan_host_keys("127.0.0.1", port).await.unwrap();
+    assert_eq!(keys, server.known_hosts());
+}
+
+/// Servers renew the keys of a connection after some amount of data, such as a gigabyte.
+#[tokio::test]
+async fn keys_that_are_renewed_on_the_way() {
+    let server = SshGitServer::start_configured(&["RekeyLimit 256K"]).await.unwrap();
+    let (server, mut remote, _) = server_of(server);
+    let text = noise(4 << 20);
+    server.repo("large").unwrap().commit("main", "large", &[("large", &text)]).unwrap();
+    remote.url = server.url("large").parse().unwrap();
+    assert!(files(&fetched(&remote, &branch("main")).await) == [("large".to_owned(), text)]);
 }
 
 #[tokio::test]

@@ -76,6 +76,27 @@ async fn other_formats_of_keys(#[case] kind: &str, #[case] format: &str, #[case]
     open_the_door(kind, format, passphrase).await.unwrap();
 }
 
+/// As Flux reads them: keys that went through an editor of Windows or have blanks at their ends, and keys without a lock beside a
+/// password, which may be there for HTTPS.
+#[rstest]
+#[case::openssh("RFC4716")]
+#[case::pkcs8("PKCS8")]
+#[case::pem("PEM")]
+#[tokio::test]
+async fn keys_and_what_stands_around_them(#[case] format: &str) {
+    let (server, remote, _) = server_of(SshGitServer::start().await.unwrap());
+    let (private, public) = pair("rsa -b 3072", format, "");
+    server.let_in(&public).unwrap();
+    let texts = [private.clone(), private.replace('\n', "\r\n"), private.replace('\n', " \t\n")];
+    for (text, passphrase) in texts.into_iter().zip([Some("of HTTPS"), None, None]) {
+        let remote = with(&remote, |auth| {
+            auth.identity = text.into();
+            auth.passphrase = passphrase.map(Into::into);
+        });
+        fetched(&remote, &branch("main")).await;
+    }
+}
+
 /// A passphrase that is right is not called wrong.
 #[tokio::test]
 async fn a_way_to_lock_keys_that_is_not_known() {

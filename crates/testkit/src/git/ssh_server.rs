@@ -57,7 +57,15 @@ impl SshGitServer {
     /// # Errors
     /// [`Error::ProgramMissing`] when OpenSSH's server or `ssh-keygen` is not installed.
     pub async fn start() -> Result<Self, Error> {
-        Self::start_as(None).await
+        Self::start_as(None, &[]).await
+    }
+
+    /// Starts a server whose configuration has further lines, such as `KexAlgorithms ecdh-sha2-nistp256`.
+    ///
+    /// # Errors
+    /// As [`SshGitServer::start`].
+    pub async fn start_configured(lines: &[&str]) -> Result<Self, Error> {
+        Self::start_as(None, lines).await
     }
 
     /// Starts a server that proves itself with a certificate.
@@ -65,10 +73,10 @@ impl SshGitServer {
     /// # Errors
     /// As [`SshGitServer::start`].
     pub async fn start_certified(certificate: SshCertificate<'_>) -> Result<Self, Error> {
-        Self::start_as(Some(certificate)).await
+        Self::start_as(Some(certificate), &[]).await
     }
 
-    async fn start_as(certificate: Option<SshCertificate<'_>>) -> Result<Self, Error> {
+    async fn start_as(certificate: Option<SshCertificate<'_>>, lines: &[&str]) -> Result<Self, Error> {
         if !Path::new(SSHD).exists() {
             let hint = "apt-get install openssh-server (it need not be running)";
             return Err(Error::ProgramMissing { program: SSHD.into(), hint });
@@ -76,7 +84,8 @@ impl SshGitServer {
         let folder = Folder::new("sshd")?;
         let keys = Keys::make(&folder, certificate)?;
         let port = free_port()?;
-        let config = folder.write("sshd_config", config(&folder, port, certificate.is_some()))?;
+        let config = config(&folder, port, certificate.is_some()) + &lines.join("\n") + "\n";
+        let config = folder.write("sshd_config", config)?;
         let user = run("id", &["-un"], b"")?.trim().to_owned();
         if user == "root" {
             let path = PRIVILEGE_SEPARATION_FOLDER;

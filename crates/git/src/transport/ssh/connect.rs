@@ -6,14 +6,14 @@ use std::sync::Arc;
 use russh::client::{self, Handle, Handler};
 use russh::keys::ssh_key::EcdsaCurve;
 use russh::keys::{Algorithm, HashAlg, PrivateKey, PrivateKeyWithHashAlg, PublicKeyOrCertificate};
-use tokio::net::TcpStream;
 
+use super::dial::dial;
 use super::{agent, proxy};
-use crate::credentials::{Credentials, SshAgent};
+use crate::credentials::{Credentials, SshAgent, decoded};
 use crate::error::{Error, SshError};
 use crate::known_hosts::{HostVerdict, KnownHosts};
 use crate::remote::Remote;
-use crate::ssh_algorithms::SshAlgorithms;
+use crate::ssh_algorithms::{self, SshAlgorithms};
 use crate::ssh_key;
 
 /// User of URLs without one.
@@ -90,42 +90,32 @@ pub(super) async fn connect(remote: &Remote, algorithms: &SshAlgorithms) -> Resu
         None => client::connect_stream(config, dial(&host, port).await?, client).await,
     };
     let mut session = connected.map_err(|HandshakeError(error)| error)?;
-    let user = match remote.url.username() {
-        "" => DEFAULT_USER,
-        user => user,
-    };
-    let hash = session.best_supported_rsa_hash().await.map_err(protocol)?.flatten();
+    let user = user(remote);
     let is_let_in = match proof {
         Proof::Key(key) => {
+            let hash = if key.algorithm().is_rsa() { rsa_hash(&session).await? } else { None };
             let key = PrivateKeyWithHashAlg::new(key, hash);
-            session.authenticate_publickey(user, key).await.map_err(protocol)?.success()
+            session.authenticate_publickey(&user, key).await.map_err(protocol)?.success()
         }
-        Proof::Agent(agent) => agent::authenticate(&mut session, user, hash, &agent.socket).await?,
+        Proof::Agent(agent) => {
+            let hash = rsa_hash(&session).await?;
+            agent::authenticate(&mut session, &user, hash, &agent.socket).await?
+        }
     };
     if is_let_in { Ok(session) } else { Err(SshError::NotAuthenticated.into()) }
 }
 
-/// Connects to the first address of a host that answers.
-async fn dial(host: &str, port: u16) -> Result<TcpStream, Error> {
-    let failed = |place: String, reason: String| Error::Dial { place, reason };
-    let addresses = tokio::net::lookup_host((host, port)).await;
-    let unknown = || failed(String::new(), format!("lookup {host}: no such host"));
-    let mut last = unknown();
-    for address in addresses.map_err(|_| unknown())? {
-        match TcpStream::connect(address).await {
-            Ok(stream) => {
-                // Only a matter of speed.
-                let _ = stream.set_nodelay(true);
-                return Ok(stream);
-            }
-            Err(error) => {
-                let words = weir_http::not_connected(error.kind());
-                let words = words.map_or_else(|| error.to_string(), |words| format!("connect: {words}"));
-                last = failed(format!(" {address}"), words);
-            }
-        }
+/// Returns the hash that RSA keys sign with. A server that does not say which it knows is waited for, a second long.
+async fn rsa_hash(session: &Handle<Client>) -> Result<Option<HashAlg>, Error> {
+    Ok(session.best_supported_rsa_hash().await.map_err(protocol)?.flatten())
+}
+
+/// Returns the user of a URL, without escapes: it may be an address of mail.
+fn user(remote: &Remote) -> String {
+    match decoded(remote.url.username()) {
+        user if user.is_empty() => DEFAULT_USER.to_owned(),
+        user => user,
     }
-    Err(last)
 }
 
 /// The proof of who we are.
@@ -146,7 +136,9 @@ fn judge(remote: &Remote, known_hosts: &str) -> Result<Client, Error> {
 /// Requests keys of the host that we can judge (DEP-GIT-9), unless the service was given the algorithms.
 fn configuration(client: &Client, asked: &SshAlgorithms) -> client::Config {
     // Operations have a deadline, so that a connection on which nothing moves needs no limit of its own.
-    let mut config = client::Config { inactivity_timeout: None, nodelay: true, ..Default::default() };
+    let preferred = ssh_algorithms::preferred();
+    let mut config =
+        client::Config { inactivity_timeout: None, nodelay: true, preferred, ..Default::default() };
     if !asked.kex.is_empty() {
         config.preferred.kex = Cow::Owned(asked.kex.clone());
     }
@@ -179,6 +171,14 @@ mod tests {
     use super::*;
 
     const KEY: &str = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl";
+
+    #[rstest]
+    #[case("ssh://host/app", "git")]
+    #[case("ssh://me%40example.com@host/app", "me@example.com")]
+    #[case("ssh://me@example.com@host/app", "me@example.com")]
+    fn users(#[case] url: &str, #[case] expected: &str) {
+        assert_eq!(user(&Remote::new(url.parse().unwrap())), expected);
+    }
 
     /// SRC-GIT-29: names of addresses as `ssh-keyscan` writes them.
     #[rstest]
