@@ -12,8 +12,8 @@ const TAGS: &str = "refs/tags/";
 /// Names that Git tries for a short name, in this order: the text before it and the text behind it.
 const PLACES: [(&str, &str); 6] =
     [("", ""), ("refs/", ""), (TAGS, ""), (HEADS, ""), ("refs/remotes/", ""), ("refs/remotes/", "/HEAD")];
-/// Tags of equal precedence (build metadata) that are fetched to compare their dates.
-const MAX_TIES: usize = 16;
+/// Tags of equal precedence (build metadata) that are fetched to compare their dates: each build of a version may have one.
+const MAX_TIES: usize = 1000;
 
 /// The reference to fetch, one of `spec.ref`'s forms.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -172,7 +172,14 @@ fn by_range(refs: &[RemoteRef], range: &str) -> Result<Plan, Error> {
     let Some((highest, _)) = matching.first().cloned() else {
         return Err(Error::NoMatch { range: range.to_owned() });
     };
-    let ties = matching.iter().take_while(|(version, _)| *version == highest).take(MAX_TIES);
+    let ties = matching.iter().take_while(|(version, _)| *version == highest);
+    // The newest one is known only once they are all there, so that none may be left out.
+    if ties.clone().count() > MAX_TIES {
+        return Err(Error::Limit {
+            what: "number of tags of one version".to_owned(),
+            limit: MAX_TIES as u64,
+        });
+    }
     let candidates =
         ties.map(|(_, tag)| named(refs, &format!("{TAGS}{tag}"), tag)).collect::<Result<_, _>>()?;
     Ok(Plan { candidates, depth: Depth::Shallow })

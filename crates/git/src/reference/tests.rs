@@ -83,6 +83,20 @@ fn equal_versions_are_left_to_their_dates() {
     assert_eq!(plan.revision(), None);
 }
 
+/// The newest of them may be any.
+#[rstest]
+#[case(1000, None)]
+#[case(1001, Some("number of tags of one version exceeds 1000"))]
+fn no_equal_version_is_left_out(#[case] count: usize, #[case] message: Option<&str>) {
+    let tag = |build| RemoteRef { name: format!("refs/tags/v1.0.0+{build}"), id: id('1') };
+    let refs: Vec<_> = (0..count).map(tag).collect();
+    let plan = Reference::Semver("1.x".into()).resolve(&refs).map_err(|error| error.to_string());
+    assert_eq!(
+        plan.map(|plan| plan.candidates.len()),
+        message.map_or(Ok(count), |text| Err(text.to_owned()))
+    );
+}
+
 fn history(tips: &str, within: Option<char>) -> Depth {
     Depth::History { tips: tips.chars().map(id).collect(), within: within.map(id) }
 }
