@@ -70,10 +70,26 @@ impl Repository {
         if name.is_empty() {
             return Err(RepositoryError::Empty);
         }
-        let (host, path) = match name.split_once('/') {
-            Some((first, rest)) if first.contains(['.', ':']) || first == "localhost" => (first, rest),
-            _ => ("", name),
-        };
+        match name.split_once('/') {
+            Some((first, rest)) if first.contains(['.', ':']) || first == "localhost" => {
+                Self::new(first, rest)
+            }
+            _ => Self::new("", name),
+        }
+    }
+
+    /// Parses `host[:port]/path`, as charts are named: the first part is the registry, also if it is a single word.
+    ///
+    /// # Errors
+    /// When host or path cannot be used.
+    pub fn at_host(name: &str) -> Result<Self, RepositoryError> {
+        match name.split_once('/') {
+            Some((host, path)) if !host.is_empty() => Self::new(host, path),
+            _ => Err(RepositoryError::Host { host: String::new() }),
+        }
+    }
+
+    fn new(host: &str, path: &str) -> Result<Self, RepositoryError> {
         if !(MIN_LENGTH..=MAX_LENGTH).contains(&path.chars().count()) {
             return Err(RepositoryError::Length { path: path.to_owned() });
         }
@@ -155,6 +171,17 @@ mod tests {
     fn names(#[case] name: &str, #[case] host: &str, #[case] path: &str) {
         let repository = Repository::parse(name).unwrap();
         assert_eq!((repository.host(), repository.path()), (host, path));
+    }
+
+    /// SRC-CHT-6: the registry of a chart may be a name of the network's own, and is not Docker Hub then.
+    #[rstest]
+    #[case("registry/charts/app", "registry", "charts/app")]
+    #[case("ghcr.io/charts/app", "ghcr.io", "charts/app")]
+    #[case("docker.io/charts/app", "index.docker.io", "charts/app")]
+    fn names_that_begin_with_a_host(#[case] name: &str, #[case] host: &str, #[case] path: &str) {
+        let repository = Repository::at_host(name).unwrap();
+        assert_eq!((repository.host(), repository.path()), (host, path));
+        assert!(Repository::at_host("app").is_err() && Repository::at_host("/app").is_err());
     }
 
     #[rstest]

@@ -91,7 +91,7 @@ impl HelmChartReconciler {
             .filter(|url| !url.is_empty())
             .ok_or_else(|| invalid(format!("invalid OCI registry URL: {shown}")))?;
         let place = format!("{url}/{chart}");
-        let repository = Repository::parse(&place).map_err(|error| {
+        let repository = Repository::at_host(&place).map_err(|error| {
             let failed = "failed to download chart for remote reference: failed to get";
             Step::Pull.failed(format!("{failed} '{SCHEME}{place}': invalid reference: {error}"))
         })?;
