@@ -142,7 +142,6 @@ impl S3 {
     }
 }
 
-/// Refusals that do not keep a caller from the bucket itself.
 /// Returns the region in the answer to `GetBucketLocation`. Amazon's oldest two have other names there.
 ///
 /// # Errors
@@ -161,6 +160,7 @@ pub fn region_of(answer: &[u8]) -> Result<String, Error> {
     })
 }
 
+/// Returns true for a refusal that does not keep a caller from the bucket itself.
 fn is_about_region(status: StatusCode, code: &str) -> bool {
     matches!(code, "AccessDenied" | "AuthorizationHeaderMalformed" | "InvalidRegion")
         || status == StatusCode::NOT_IMPLEMENTED
