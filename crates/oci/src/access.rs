@@ -84,31 +84,75 @@ impl Challenge {
             false => Self::Open,
         }
     }
+}
 
-    /// Answers the challenge for `actions` in `repository`. `may_be_plain` allows passwords over HTTP, `told` holds the
-    /// secrets that no error may repeat.
-    pub(crate) async fn answer(
-        &self,
-        client: &Client,
-        (repository, actions): (&Repository, &str),
-        credentials: &RegistryCredentials,
-        may_be_plain: bool,
-        told: &[SecretString],
-    ) -> Result<Pass, Error> {
-        match (self, credentials) {
+/// A login at a registry.
+pub(crate) struct Login<'a> {
+    pub(crate) client: &'a Client,
+    pub(crate) repository: &'a Repository,
+    /// The actions in the repository that a token is for, such as `pull`.
+    pub(crate) actions: &'a str,
+    pub(crate) credentials: &'a RegistryCredentials,
+    /// True where passwords may go over plain HTTP.
+    pub(crate) may_be_plain: bool,
+    /// Secrets that no error may repeat.
+    pub(crate) told: &'a [SecretString],
+}
+
+impl Login<'_> {
+    /// Answers the registry's challenge.
+    pub(crate) async fn answer(&self, challenge: &Challenge) -> Result<Pass, Error> {
+        match (challenge, self.credentials) {
             (_, RegistryCredentials::Bearer(token)) => Ok(Pass::Bearer(token.clone())),
             // A registry that is open to everybody may have repositories that are not.
-            (Self::Open | Self::Basic, RegistryCredentials::Basic { username, password }) => {
+            (Challenge::Open | Challenge::Basic, RegistryCredentials::Basic { username, password }) => {
                 Ok(Pass::Basic(username.clone(), password.clone()))
             }
-            (Self::Open | Self::Basic, _) => Ok(Pass::Nothing),
-            (Self::Bearer { realm, service }, _) => {
-                let realm = trusted(realm, repository, may_be_plain)?;
-                token(client, realm, service.as_deref(), (repository, actions), credentials, told)
-                    .await
-                    .map(Pass::Bearer)
+            (Challenge::Open | Challenge::Basic, _) => Ok(Pass::Nothing),
+            (Challenge::Bearer { realm, service }, _) => {
+                let realm = trusted(realm, self.repository, self.may_be_plain)?;
+                self.token(realm, service.as_deref()).await.map(Pass::Bearer)
             }
         }
+    }
+
+    async fn token(&self, realm: Url, service: Option<&str>) -> Result<SecretString, Error> {
+        let (method, request) = self.token_request(&realm, service);
+        let (client, request) = request.build_split();
+        let request = request.map_err(|error| Error::transport(&method, &realm, &error))?;
+        let asked = request.url().clone();
+        let response =
+            client.execute(request).await.map_err(|error| Error::transport(&method, &asked, &error))?;
+        if !response.status().is_success() {
+            return Err(Error::refused(&method, &asked, response, self.told).await);
+        }
+        let no_token = || Error::NoToken { host: self.repository.host().to_owned() };
+        let body = weir_http::read_capped(response, MAX_TOKEN_BYTES).await.map_err(|_| no_token())?;
+        let Token { token, access_token } = serde_json::from_slice(&body).unwrap_or_default();
+        [token, access_token].into_iter().find(|token| !token.is_empty()).map(Into::into).ok_or_else(no_token)
+    }
+
+    fn token_request(&self, realm: &Url, service: Option<&str>) -> (Method, RequestBuilder) {
+        let scope = format!("repository:{}:{}", self.repository.path(), self.actions);
+        if let RegistryCredentials::IdentityToken(refresh) = self.credentials {
+            let form = [
+                ("grant_type", "refresh_token"),
+                ("client_id", CLIENT_ID),
+                ("refresh_token", refresh.expose_secret()),
+                ("service", service.unwrap_or_default()),
+                ("scope", &scope),
+            ];
+            return (Method::POST, self.client.post(realm.clone()).form(&form));
+        }
+        let query = [("scope", Some(scope.as_str())), ("service", service)];
+        let request = self.client.get(realm.clone()).query(&query);
+        let request = match self.credentials {
+            RegistryCredentials::Basic { username, password } => {
+                request.basic_auth(username, Some(password.expose_secret()))
+            }
+            _ => request,
+        };
+        (Method::GET, request)
     }
 }
 
@@ -159,58 +203,6 @@ fn is_inner_v6(address: Ipv6Addr) -> bool {
 struct Token {
     token: String,
     access_token: String,
-}
-
-async fn token(
-    client: &Client,
-    realm: Url,
-    service: Option<&str>,
-    (repository, actions): (&Repository, &str),
-    credentials: &RegistryCredentials,
-    told: &[SecretString],
-) -> Result<SecretString, Error> {
-    let scope = format!("repository:{}:{actions}", repository.path());
-    let (method, request) = match credentials {
-        RegistryCredentials::IdentityToken(refresh) => {
-            let form = [
-                ("grant_type", "refresh_token"),
-                ("client_id", CLIENT_ID),
-                ("refresh_token", refresh.expose_secret()),
-                ("service", service.unwrap_or_default()),
-                ("scope", &scope),
-            ];
-            (Method::POST, client.post(realm.clone()).form(&form))
-        }
-        other => {
-            let mut query = vec![("scope", scope.as_str())];
-            query.extend(service.map(|service| ("service", service)));
-            let request = client.get(realm.clone()).query(&query);
-            let request = match other {
-                RegistryCredentials::Basic { username, password } => {
-                    request.basic_auth(username, Some(password.expose_secret()))
-                }
-                _ => request,
-            };
-            (Method::GET, request)
-        }
-    };
-    let (client, request) = request.build_split();
-    let request = request.map_err(|error| Error::transport(&method, &realm, &error))?;
-    let asked = request.url().clone();
-    let response =
-        client.execute(request).await.map_err(|error| Error::transport(&method, &asked, &error))?;
-    if !response.status().is_success() {
-        return Err(Error::refused(&method, &asked, response, told).await);
-    }
-    let body = weir_http::read_capped(response, MAX_TOKEN_BYTES).await;
-    let body = body.map_err(|_| Error::NoToken { host: repository.host().to_owned() })?;
-    let token: Token = serde_json::from_slice(&body).unwrap_or_default();
-    let token = if token.token.is_empty() { token.access_token } else { token.token };
-    if token.is_empty() {
-        Err(Error::NoToken { host: repository.host().to_owned() })
-    } else {
-        Ok(token.into())
-    }
 }
 
 fn strip_scheme<'a>(value: &'a str, scheme: &str) -> Option<&'a str> {

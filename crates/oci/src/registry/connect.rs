@@ -9,7 +9,7 @@ use url::Url;
 use weir_auth::RegistryCredentials;
 
 use super::{Registry, RegistryOptions};
-use crate::access::{Challenge, Pass};
+use crate::access::{Challenge, Login, Pass};
 use crate::error::Error;
 use crate::repository::Repository;
 
@@ -63,9 +63,9 @@ impl Registry {
             RegistryCredentials::IdentityToken(_) => &self.token_client,
             _ => &self.client,
         };
-        let scope = (&self.repository, self.actions);
-        let answer = endpoint.challenge.answer(client, scope, credentials, may_be_plain, &told);
-        let pass = self.in_time(answer).await??;
+        let (repository, actions) = (&self.repository, self.actions);
+        let login = Login { client, repository, actions, credentials, may_be_plain, told: &told };
+        let pass = self.in_time(login.answer(&endpoint.challenge)).await??;
         self.way = Some((endpoint.clone(), pass.clone()));
         Ok((endpoint, pass))
     }
