@@ -174,6 +174,27 @@ impl TrustPolicy {
     }
 }
 
+/// Refuses the name of a trust store that has not the form of one.
+fn check_store(store: &str) -> Result<(), String> {
+    let Some((kind, name)) = store.split_once(':') else {
+        return Err(format!(
+            "has malformed trust store value \"{store}\". The required format is <TrustStoreType>:<TrustStoreName>"
+        ));
+    };
+    if !STORES.contains(&kind) {
+        return Err(format!(
+            "uses an unsupported trust store type \"{kind}\" in trust store value \"{store}\""
+        ));
+    }
+    if name.is_empty() || !name.chars().all(|one| one.is_ascii_alphanumeric() || "_.-".contains(one)) {
+        return Err(format!(
+            "uses an unsupported trust store name \"{name}\" in trust store value \"{store}\". Named store name \
+             needs to follow [a-zA-Z0-9_.-]+ format"
+        ));
+    }
+    Ok(())
+}
+
 impl Statement {
     fn new(written: &WrittenStatement, warnings: &mut Vec<String>) -> Result<Self, String> {
         let WrittenStatement { name, registry_scopes, trust_stores, trusted_identities, .. } = written;
@@ -200,25 +221,7 @@ impl Statement {
                 "is either missing trust stores or trusted identities, both must be specified".into(),
             ));
         }
-        for store in trust_stores {
-            let Some((kind, name)) = store.split_once(':') else {
-                return Err(invalid(format!(
-                    "has malformed trust store value \"{store}\". The required format is <TrustStoreType>:<TrustStoreName>"
-                )));
-            };
-            if !STORES.contains(&kind) {
-                return Err(invalid(format!(
-                    "uses an unsupported trust store type \"{kind}\" in trust store value \"{store}\""
-                )));
-            }
-            if name.is_empty() || !name.chars().all(|one| one.is_ascii_alphanumeric() || "_.-".contains(one))
-            {
-                return Err(invalid(format!(
-                    "uses an unsupported trust store name \"{name}\" in trust store value \"{store}\". Named store name \
-                     needs to follow [a-zA-Z0-9_.-]+ format"
-                )));
-            }
-        }
+        trust_stores.iter().try_for_each(|store| check_store(store)).map_err(invalid)?;
         let identities = Identities::parse(trusted_identities).map_err(invalid)?;
         Ok(Self { name, scopes, actions, stores: trust_stores.clone(), identities, timestamp })
     }
