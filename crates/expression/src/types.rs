@@ -286,7 +286,6 @@ fn call_type<'a>(call: &'a CallExpr, id: u64, scope: &mut Vec<(&'a str, Type)>) 
         let selected = if name == "_[_]" { selected } else { parts::optional_of(selected) };
         return visit(key, scope).map(|_| selected);
     }
-    let mut arguments = Vec::with_capacity(call.args.len());
     let mut name = call.func_name.clone();
     let mut on = None;
     if let Some(target) = call.target.as_deref() {
@@ -296,21 +295,7 @@ fn call_type<'a>(call: &'a CallExpr, id: u64, scope: &mut Vec<(&'a str, Type)>) 
             _ => on = Some(visit(target, scope)?),
         }
     }
-    for argument in &call.args {
-        arguments.push(match &argument.expr {
-            // A text may be made of values of different types.
-            Expr::List(list) if name == "format" => {
-                for item in &list.elements {
-                    visit(item, scope)?;
-                }
-                Type::List(&Type::Dyn)
-            }
-            _ => visit(argument, scope)?,
-        });
-    }
-    for (argument, found) in call.args.iter().zip(&arguments) {
-        overloads::check_operand(&name, *found).map_err(|text| Fault { text, id: argument.id })?;
-    }
+    let arguments = argument_types(call, &name, scope)?;
     overloads::check(&name, on, &arguments).map_err(|text| Fault { text, id })?;
     if let (Some(on), "or" | "orValue", [other]) = (on, name.as_str(), arguments.as_slice()) {
         return parts::fallen_back(&name, on, *other).map_err(|text| Fault { text, id });
@@ -329,6 +314,30 @@ fn call_type<'a>(call: &'a CallExpr, id: u64, scope: &mut Vec<(&'a str, Type)>) 
             yielded.ok_or_else(|| Fault::undeclared(&call.func_name, id))
         }
     }
+}
+
+fn argument_types<'a>(
+    call: &'a CallExpr,
+    name: &str,
+    scope: &mut Vec<(&'a str, Type)>,
+) -> Result<Vec<Type>, Fault> {
+    let mut types = Vec::with_capacity(call.args.len());
+    for argument in &call.args {
+        types.push(match &argument.expr {
+            // A text may be made of values of different types.
+            Expr::List(list) if name == "format" => {
+                for item in &list.elements {
+                    visit(item, scope)?;
+                }
+                Type::List(&Type::Dyn)
+            }
+            _ => visit(argument, scope)?,
+        });
+    }
+    for (argument, found) in call.args.iter().zip(&types) {
+        overloads::check_operand(name, *found).map_err(|text| Fault { text, id: argument.id })?;
+    }
+    Ok(types)
 }
 
 fn comprehension_type<'a>(
