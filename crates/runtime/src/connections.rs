@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
+use futures::future::{FutureExt, ready};
 use http::header::{CONNECTION, CONTENT_TYPE, HOST};
 use http::{HeaderValue, Method, Request, Response, StatusCode, Version};
 use hyper::body::Incoming;
@@ -68,17 +69,9 @@ pub async fn serve<H, F>(
             continue;
         };
         let handler = handler.clone();
-        let service = service_fn(move |request| {
-            let answer = match bad_host(&request) {
-                None => Ok(handler(request)),
-                Some(reason) => Err(refusal(reason)),
-            };
-            async move {
-                Ok::<_, Infallible>(match answer {
-                    Ok(answer) => answer.await,
-                    Err(refusal) => refusal,
-                })
-            }
+        let service = service_fn(move |request| match bad_host(&request) {
+            None => handler(request).map(Ok::<_, Infallible>).left_future(),
+            Some(reason) => ready(Ok(refusal(reason))).right_future(),
         });
         let (http, stop, certificate) = (http.clone(), stop.clone(), certificate.clone());
         connections.spawn(async move {
