@@ -35,6 +35,12 @@ pub enum ClientError {
         /// The cap.
         limit: usize,
     },
+    /// The name that a certificate must be for.
+    #[error("'{name}' is no name of a server")]
+    ServerName {
+        /// The name.
+        name: String,
+    },
     /// Certificate and key cannot be used.
     #[error("failed to parse TLS certificate and key: {reason}")]
     Identity {

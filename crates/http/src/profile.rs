@@ -13,6 +13,8 @@ pub struct Profile {
     pub ca: Option<Vec<u8>>,
     /// True when `ca`, where it is given, is trusted alone, without the authorities of the system (NTF-49).
     pub ca_alone: bool,
+    /// Name that the certificate of the server must be for, instead of the host of the URL.
+    pub server_name: Option<String>,
     /// PEM of a client certificate followed by its key.
     pub identity: Option<SecretString>,
     /// The way to the server.
@@ -55,6 +57,7 @@ impl Profile {
             hash.update(bytes.unwrap_or_default());
         };
         part(self.ca.as_deref());
+        part(self.server_name.as_ref().map(String::as_bytes));
         part(self.identity.as_ref().map(|identity| identity.expose_secret().as_bytes()));
         part(self.proxy.as_ref().map(|proxy| proxy.address.as_str().as_bytes()));
         let credentials = self.proxy.as_ref().and_then(|proxy| proxy.credentials.as_ref());

@@ -38,24 +38,30 @@ static SYSTEM: LazyLock<Option<Arc<WebPkiServerVerifier>>> = LazyLock::new(|| {
 });
 
 /// The configuration of clients without certificates of their own; they share its resumable sessions too.
-static DEFAULT: LazyLock<Result<ClientConfig, Error>> =
-    LazyLock::new(|| config(Trust { own: None, is_alone: false }, None));
+static DEFAULT: LazyLock<Result<ClientConfig, Error>> = LazyLock::new(|| config(Trust::default(), None));
 
 /// A certificate with its chain, and its key.
 type Identity = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
 
 /// The configuration for a profile. Invalid certificates are reqwest's own business (SRC-OCI-20).
 pub(crate) fn client_config(profile: &Profile) -> Result<ClientConfig, ClientError> {
-    if profile.ca.is_none() && profile.identity.is_none() {
+    if profile.ca.is_none() && profile.identity.is_none() && profile.server_name.is_none() {
         return DEFAULT.clone().map_err(|source| ClientError::Tls { source });
     }
     let own = profile.ca.as_deref().map(authorities).transpose()?;
+    let name = profile.server_name.as_deref().map(server_name).transpose()?;
     let identity =
         profile.identity.as_ref().map(|pem| identity(pem.expose_secret().as_bytes())).transpose()?;
-    config(Trust { own, is_alone: profile.ca_alone }, identity).map_err(|source| match profile.identity {
-        Some(_) => unusable(&source),
-        None => ClientError::Tls { source },
+    config(Trust { own, is_alone: profile.ca_alone, name }, identity).map_err(|source| {
+        match profile.identity {
+            Some(_) => unusable(&source),
+            None => ClientError::Tls { source },
+        }
     })
+}
+
+fn server_name(name: &str) -> Result<ServerName<'static>, ClientError> {
+    ServerName::try_from(name.to_owned()).map_err(|_| ClientError::ServerName { name: name.to_owned() })
 }
 
 /// A certificate that cannot be used with its key, in Go's words.
@@ -84,7 +90,7 @@ pub fn tls_config(profile: &Profile) -> Result<Arc<ClientConfig>, ClientError> {
 /// # Errors
 /// When there is no certificate or no key, or they do not belong together.
 pub fn check_identity(pem: &[u8]) -> Result<(), ClientError> {
-    let checked = config(Trust { own: None, is_alone: false }, Some(identity(pem)?));
+    let checked = config(Trust::default(), Some(identity(pem)?));
     checked.map(drop).map_err(|source| unusable(&source))
 }
 
@@ -166,10 +172,12 @@ fn verifier(roots: RootCertStore) -> Option<Arc<WebPkiServerVerifier>> {
 }
 
 /// Believes the object's own authorities and those of the system, or its own alone.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Trust {
     own: Option<Arc<WebPkiServerVerifier>>,
     is_alone: bool,
+    /// Name that certificates must be for; nothing for that of the URL.
+    name: Option<ServerName<'static>>,
 }
 
 impl ServerCertVerifier for Trust {
@@ -181,6 +189,7 @@ impl ServerCertVerifier for Trust {
         ocsp_response: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
+        let server_name = self.name.as_ref().unwrap_or(server_name);
         let by = |verifier: &Arc<WebPkiServerVerifier>| {
             verifier.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now)
         };

@@ -110,9 +110,10 @@ fn tls_reason(error: &rustls::Error, host: &str) -> Option<String> {
                 unverified("certificate signed by unknown authority".to_owned())
             }
             CertificateError::NotValidForName => unverified(format!("certificate is not valid for {host}")),
-            CertificateError::NotValidForNameContext { presented, .. } => {
+            CertificateError::NotValidForNameContext { expected, presented } => {
                 let names: Vec<&str> = presented.iter().map(|name| bare(name)).collect();
-                unverified(format!("certificate is valid for {}, not {host}", names.join(", ")))
+                let (names, expected) = (names.join(", "), expected.to_str());
+                unverified(format!("certificate is valid for {names}, not {expected}"))
             }
             CertificateError::Expired
             | CertificateError::ExpiredContext { .. }

@@ -1,6 +1,7 @@
 //! The transit engine of HashiCorp Vault and OpenBao.
 
 mod login;
+mod retry;
 mod server;
 
 use base64::Engine;
@@ -8,7 +9,6 @@ use base64::engine::general_purpose::STANDARD;
 use secrecy::ExposeSecret;
 use serde::Deserialize;
 use serde_json::json;
-use weir_auth::rest;
 use zeroize::Zeroizing;
 
 pub use self::login::LoginPaths;
@@ -40,7 +40,7 @@ pub(crate) async fn decrypt(
     let token = login::token(keys, &server).await?;
     let request = server.post(&path)?.header("x-vault-token", token.expose_secret());
     let request = request.json(&json!({"ciphertext": enc}));
-    let answer = rest::json_hiding("Vault", request, std::slice::from_ref(&token)).await;
+    let answer = retry::answer(request, &token).await;
     let answer: Answer = answer.map_err(|source| Error::Vault { path, source: Box::new(source) })?;
     let plaintext = Zeroizing::new(answer.data.plaintext);
     STANDARD.decode(plaintext.as_bytes()).map(Zeroizing::new).map_err(|_| Error::Answer)

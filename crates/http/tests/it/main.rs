@@ -64,6 +64,36 @@ async fn names_must_fit() {
     assert_eq!(error, expected);
 }
 
+/// KS-DEC-13: a server that is asked by its address may have a certificate for its name only.
+#[rstest]
+#[case(HOST, Ok("hello"))]
+#[case("other.example.com", Err("not other.example.com"))]
+#[case("no name", Err("no name of a server"))]
+#[tokio::test]
+async fn a_certificate_may_have_to_be_for_another_name(
+    #[case] name: &str,
+    #[case] expected: Result<&str, &str>,
+) {
+    let identity = Identity::for_names(&[HOST]).unwrap();
+    let server = server(Some(&identity)).await;
+    let proxy = weir_testkit::Proxy::start(&[("10.0.0.1:443", server.address())]).await.unwrap();
+    let profile = Profile {
+        ca: Some(identity.ca_pem.into()),
+        proxy: through(&format!("http://{}", proxy.address()), None),
+        server_name: Some(name.to_owned()),
+        ..Profile::default()
+    };
+    let found = match Clients::new("test").get(&profile) {
+        Ok(_) => ask(&profile, "https://10.0.0.1/").await,
+        Err(error) => Err(error.to_string()),
+    };
+    match (expected, found) {
+        (Ok(expected), found) => assert_eq!(found.as_deref(), Ok(expected)),
+        (Err(expected), Err(error)) => assert!(error.contains(expected), "{error}"),
+        (Err(_), Ok(_)) => panic!("accepted"),
+    }
+}
+
 #[tokio::test]
 async fn plain_answers_to_tls_clients() {
     let server = server(None).await;

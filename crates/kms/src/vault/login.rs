@@ -8,8 +8,9 @@ use parking_lot::Mutex;
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use serde_json::json;
-use weir_auth::{Credentials, Operation, rest, unverified_claims};
+use weir_auth::{Credentials, Operation, unverified_claims};
 
+use super::retry;
 use super::server::Server;
 use crate::environment;
 use crate::error::Error;
@@ -127,7 +128,7 @@ async fn log_in(keys: &Keys, server: &Server, path: &str) -> Result<SecretString
     let role = role(token.expose_secret()).ok_or(Error::Subject)?;
     let body = json!({"role": role, "jwt": token.expose_secret()});
     let request = server.post(path)?.json(&body);
-    let answer = rest::json_hiding("Vault", request, std::slice::from_ref(token)).await;
+    let answer = retry::answer(request, token).await;
     let answer: Answer = answer.map_err(|source| Error::VaultLogin {
         address: server.address.clone(),
         path: path.to_owned(),

@@ -18,6 +18,7 @@ const AUTHORITY_BYTES: &str = "VAULT_CACERT_BYTES";
 const AUTHORITY_FOLDER: &str = "VAULT_CAPATH";
 const CERTIFICATE: &str = "VAULT_CLIENT_CERT";
 const KEY: &str = "VAULT_CLIENT_KEY";
+const SERVER_NAME: &str = "VAULT_TLS_SERVER_NAME";
 const UNCHECKED: &str = "VAULT_SKIP_VERIFY";
 const PROXIES: [&str; 2] = ["VAULT_PROXY_ADDR", "VAULT_HTTP_PROXY"];
 
@@ -59,7 +60,7 @@ impl Server {
     }
 }
 
-fn variable(name: &str) -> Option<String> {
+pub(super) fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
@@ -93,6 +94,7 @@ fn profile() -> Result<Profile, Error> {
     let proxy = PROXIES.iter().find_map(|name| variable(name)).and_then(|address| Url::parse(&address).ok());
     Ok(Profile {
         ca: ca.map(String::into_bytes),
+        server_name: variable(SERVER_NAME),
         identity: identity.map(|(certificate, key)| SecretString::from(format!("{certificate}\n{key}"))),
         proxy: proxy.map(Proxy::from_url),
         accept_invalid_certificates: matches!(

@@ -57,6 +57,10 @@ async fn answer(State(requests): State<Requests>, request: Request) -> impl Into
     let bytes = axum::body::to_bytes(request.into_body(), 1 << 20).await.unwrap();
     let body: Value = serde_json::from_slice(&bytes).unwrap_or_default();
     requests.lock().push((format!("{method} {path}"), token.clone().unwrap_or_default(), body.clone()));
+    // A standby takes over.
+    if token.as_deref() == Some("s.slow") && requests.lock().len() == 1 {
+        return (StatusCode::SERVICE_UNAVAILABLE, json!({"errors": ["Vault is sealed"]}).to_string());
+    }
     let (status, answer) = respond(&path, token.as_deref(), &body);
     (status, answer.to_string())
 }
@@ -70,7 +74,7 @@ fn respond(path: &str, token: Option<&str>, body: &Value) -> (StatusCode, Value)
             _ => (StatusCode::BAD_REQUEST, json!({"errors": [format!("invalid role name {role:?}")]})),
         };
     }
-    if !matches!(token, Some("s.secret" | "s.account")) {
+    if !matches!(token, Some("s.secret" | "s.account" | "s.slow")) {
         return denied;
     }
     match path {
@@ -108,6 +112,16 @@ async fn the_secret_holds_a_token() {
         "failed to decrypt sops data key from Vault transit backend 'team/transit/decrypt/other': ";
     assert!(error.contains(expected) && error.contains("permission denied"), "{error}");
     assert!(!error.contains("s.secret"), "{error}");
+}
+
+/// KS-DEC-13: as Vault's own client does.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_vault_in_trouble_is_asked_again() {
+    let (vault, key) = (Vault::start().await, DataKey::generate());
+    let encrypted = document(vec![vec![vault.master("sops", &key)]], &key);
+    let found = data_key(&encrypted, keys(Profile::default(), None, held("s.slow")).await).await.unwrap();
+    assert_eq!(found.bytes(), key.bytes());
+    assert_eq!(vault.requests.lock().len(), 2);
 }
 
 /// The keys of an object whose operator has a ConfigMap with ways to log in.
