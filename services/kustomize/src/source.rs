@@ -138,6 +138,12 @@ pub(crate) fn is_revision(remembered: Option<&str>, revision: &str) -> bool {
     remembered.is_some_and(|it| it == revision || Revision::normalise(it) == Revision::normalise(revision))
 }
 
+/// Returns true for two artifacts of one revision with the same content. The same commit gives other content when its source is told to
+/// leave out other files, or includes another source.
+pub(crate) fn is_same(one: &Artifact, other: &Artifact) -> bool {
+    one.digest == other.digest && is_revision(Some(&one.revision), &other.revision)
+}
+
 #[cfg(test)]
 mod tests {
     use rstest::rstest;

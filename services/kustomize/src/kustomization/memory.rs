@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use weir_api::Kustomization;
+use weir_api::{Artifact, Kustomization};
 use weir_runtime::{Cause, ObjectKey};
 use weir_ssa::{Entry, ObjectId};
 
@@ -105,9 +105,9 @@ pub(crate) struct Unit {
     checked: Option<Instant>,
     pub(crate) waiting: Option<Arc<Waiting>>,
     pub(crate) deletion: Option<Deletion>,
-    /// Revision of the source that the last run has seen; empty while a run is about to look. The status tells of it only when that run
+    /// Artifact of the source that the last run has seen; an empty one while a run is about to look. The status tells of it only when that run
     /// ends, and the source may be back at the revision before until then (KS-REC-4).
-    seen: Option<String>,
+    seen: Option<Arc<Artifact>>,
     /// True while a run looks at its dependencies, and after one that they have kept from beginning. The status tells of it only when
     /// that run ends, and they may be ready by then.
     is_blocked: bool,
@@ -212,7 +212,7 @@ impl Memory {
 
     /// Remembers that a run is about to look at its source and its dependencies: whatever they tell from now on is news.
     pub(crate) fn looks(&self, key: &ObjectKey) {
-        self.change(key, |unit| (unit.seen, unit.is_blocked) = (Some(String::new()), true));
+        self.change(key, |unit| (unit.seen, unit.is_blocked) = (Some(Arc::default()), true));
     }
 
     /// Remembers if a run waits for its dependencies.
@@ -225,13 +225,13 @@ impl Memory {
         self.0.lock().get(key).is_some_and(|unit| unit.is_blocked)
     }
 
-    /// Remembers the revision that a run has found.
-    pub(crate) fn saw(&self, key: &ObjectKey, revision: &str) {
-        self.change(key, |unit| unit.seen = Some(revision.to_owned()));
+    /// Remembers the artifact that a run has found.
+    pub(crate) fn saw(&self, key: &ObjectKey, artifact: &Arc<Artifact>) {
+        self.change(key, |unit| unit.seen = Some(Arc::clone(artifact)));
     }
 
-    /// Returns the revision that the last run has seen, if one has looked since the service started.
-    pub(crate) fn seen(&self, key: &ObjectKey) -> Option<String> {
+    /// Returns the artifact that the last run has seen, if one has looked since the service started.
+    pub(crate) fn seen(&self, key: &ObjectKey) -> Option<Arc<Artifact>> {
         self.0.lock().get(key)?.seen.clone()
     }
 

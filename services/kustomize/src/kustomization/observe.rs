@@ -105,7 +105,7 @@ impl KustomizationReconciler {
         self.memory.looks(&key);
         let source = self.sources.find(&SourceId::of(kustomization)).await;
         if let Source::Artifact(artifact) = &source {
-            self.memory.saw(&key, &artifact.revision);
+            self.memory.saw(&key, artifact);
         }
         source
     }

@@ -14,7 +14,7 @@ use super::memory::Memory;
 use super::observe::dependencies_of;
 use super::prune_limit;
 use crate::cluster::GROUP;
-use crate::source::{SourceId, is_revision};
+use crate::source::{SourceId, is_revision, is_same};
 use crate::variables::CONFIG_MAP;
 
 /// Kind of object from which a Kustomization takes variables, keys, and ways to other clusters; the other one is [`CONFIG_MAP`].
@@ -23,7 +23,7 @@ pub(crate) const SECRET: &str = "Secret";
 /// A Secret or ConfigMap: kind and name.
 pub(crate) type ConfigId = (&'static str, ObjectKey);
 
-/// A source has a new artifact.
+/// A source has a new artifact. It may be of the same revision, as when the source leaves out other files of it.
 pub(crate) fn wake_by_source<S: SourceObject>(
     change: &Change<S>,
     by_source: &Index<Kustomization, SourceId>,
@@ -32,7 +32,7 @@ pub(crate) fn wake_by_source<S: SourceObject>(
 ) {
     let artifact = |object: &Option<Arc<S>>| object.as_ref().and_then(|object| object.artifact().cloned());
     let (Some(latest), Some(new)) = (change.latest(), artifact(&change.new)) else { return };
-    if is_revision(artifact(&change.old).map(|old| old.revision).as_deref(), &new.revision) {
+    if artifact(&change.old).is_some_and(|old| is_same(&old, &new)) {
         return;
     }
     let id = SourceId { kind: S::KIND.to_owned(), key: ObjectKey::of(&**latest) };
@@ -85,12 +85,15 @@ pub(crate) fn configs_of(kustomization: &Kustomization) -> Vec<ConfigId> {
 }
 
 /// KS-REC-4; the memory knows of runs that the status does not tell of yet.
-fn has_seen(kustomization: &Kustomization, seen: Option<&str>, artifact: &Artifact) -> bool {
+fn has_seen(kustomization: &Kustomization, seen: Option<&Artifact>, artifact: &Artifact) -> bool {
     let conditions = conditions(kustomization);
     let is_at_it = condition::is_ready(conditions) || condition::is_true(conditions, "Reconciling");
-    let attempted =
-        kustomization.status.as_ref().and_then(|status| status.last_attempted_revision.as_deref());
-    is_at_it && is_revision(seen.or(attempted), &artifact.revision)
+    let attempted = || kustomization.status.as_ref()?.last_attempted_revision.as_deref();
+    is_at_it
+        && match seen {
+            Some(seen) => is_same(seen, artifact),
+            None => is_revision(attempted(), &artifact.revision),
+        }
 }
 
 /// Somebody has confirmed a prune or changed its limit. No generation counts annotations.
@@ -179,22 +182,28 @@ mod tests {
 
     /// KS-REC-4, KS-REC-51: a source may go back to the revision of the status while a run works on the one between.
     #[rstest]
-    #[case::the_same("True", None, "r1", true)]
-    #[case::another("True", None, "r2", false)]
-    #[case::failed("False", None, "r1", false)]
-    #[case::back_during_a_run("True", Some("r2"), "r1", false)]
-    #[case::told_again_during_a_run("True", Some("r2"), "r2", true)]
-    #[case::about_to_look("True", Some(""), "r1", false)]
-    fn a_revision_that_no_run_has_seen_is_news(
+    #[case::the_same("True", None, ("r1", "d"), true)]
+    #[case::another("True", None, ("r2", "d"), false)]
+    #[case::failed("False", None, ("r1", "d"), false)]
+    #[case::back_during_a_run("True", Some(("r2", "d")), ("r1", "d"), false)]
+    #[case::told_again_during_a_run("True", Some(("r2", "d")), ("r2", "d"), true)]
+    #[case::other_content("True", Some(("r2", "d")), ("r2", "e"), false)]
+    #[case::about_to_look("True", Some(("", "")), ("r1", "d"), false)]
+    fn an_artifact_that_no_run_has_seen_is_news(
         #[case] ready: &str,
-        #[case] seen: Option<&str>,
-        #[case] revision: &str,
+        #[case] seen: Option<(&str, &str)>,
+        #[case] new: (&str, &str),
         #[case] expected: bool,
     ) {
+        let artifact = |(revision, digest): (&str, &str)| Artifact {
+            revision: revision.to_owned(),
+            digest: digest.to_owned(),
+            ..Artifact::default()
+        };
         let mut kustomization = Kustomization::clone(&child("r1", ready, GROUP));
         kustomization.status.as_mut().unwrap().last_attempted_revision = Some("r1".to_owned());
-        let artifact = Artifact { revision: revision.to_owned(), ..Artifact::default() };
-        assert_eq!(has_seen(&kustomization, seen, &artifact), expected);
+        let seen = seen.map(artifact);
+        assert_eq!(has_seen(&kustomization, seen.as_ref(), &artifact(new)), expected);
     }
 
     /// The status of a run that has found a dependency not ready may still be on its way.

@@ -26,6 +26,18 @@ async fn a_new_artifact_is_applied_at_once(#[case] kind: &str, #[case] spec: Val
     assert_eq!(world.config_map("settings").await.unwrap().data["data"]["k"], "2");
 }
 
+/// A source that is told to leave out other files advertises other content of the same revision.
+#[tokio::test(flavor = "multi_thread")]
+async fn other_content_of_the_same_revision_is_applied_at_once() {
+    let world = World::new().await;
+    let revision = world.source("src", 1, &[("a.yaml", &cm("a", "1"))]).await;
+    world.kustomization("app", json!({})).await;
+    world.applied("app", &revision).await;
+    world.source("src", 1, &[("a.yaml", &cm("a", "2"))]).await;
+    let is_new = async || (world.config_map("a").await?.data["data"]["k"] == "2").then_some(());
+    weir_testkit::eventually("the new content", PATIENCE, is_new).await.unwrap();
+}
+
 /// The maker of an artifact decides its place; the content is used only when it has the advertised digest.
 #[tokio::test]
 async fn an_external_artifact_that_is_not_what_its_digest_says_is_refused() {
