@@ -29,6 +29,7 @@ mod observe;
 mod prune_limit;
 mod report;
 mod rivals;
+mod successor;
 mod wake;
 
 use std::sync::Arc;

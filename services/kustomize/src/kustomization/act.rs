@@ -140,7 +140,7 @@ impl KustomizationReconciler {
         attempt.changed = changes.changed_lines();
         let corrected = rivals::contested(&changes).filter(|_| attempt.is_correction);
         let fight = self.memory.corrected(&run.key, corrected);
-        attempt.warnings = rivals::warnings(&changes, fight.as_ref());
+        attempt.warnings = rivals::warnings(&changes, fight.as_ref(), |owner| self.is_going(owner));
         attempt
             .warnings
             .retain(|warning| !warning.is_of_owners() || self.memory.is_news(&run.key, &warning.message));

@@ -15,7 +15,7 @@ use super::memory::Deletion;
 use super::{KustomizationReconciler, inventory, report};
 use crate::cluster::{GROUP, TargetError};
 
-/// Pause between two looks at objects that are being deleted (KS-GC-22).
+/// Pause between two looks at objects that are being deleted (KS-GC-22), or about to be taken over.
 const PAUSE: Duration = Duration::from_secs(2);
 
 impl KustomizationReconciler {
@@ -25,6 +25,12 @@ impl KustomizationReconciler {
         let entries = unit.known_inventory(inventory::entries(kustomization));
         if unit.deletion.is_none() && (!deletes(kustomization) || entries.is_empty()) {
             return Finalized::Done { events: Vec::new() };
+        }
+        if unit.deletion.is_none()
+            && let Some(successor) = self.successor(kustomization, run.now)
+        {
+            tracing::info!(successor = %successor, "waiting for the Kustomization that takes over the objects");
+            return Finalized::Wait { give_up: PAUSE, events: Vec::new() };
         }
         // A cluster that cannot be reached keeps its Kustomization (KS-GC-27).
         let cluster = match self.clusters.target(kustomization, &self.keys.secrets).await {

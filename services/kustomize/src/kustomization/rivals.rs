@@ -1,7 +1,7 @@
 //! Warnings about others that have a hand in the same objects: a second Kustomization (KS-TEN-6), or a controller whose changes
 //! are undone again and again.
 
-use weir_ssa::{Change, ChangeSet, ObjectId};
+use weir_ssa::{Change, ChangeSet, ObjectId, Owner};
 
 use super::memory::Fight;
 
@@ -31,10 +31,15 @@ pub(super) fn contested(changes: &ChangeSet) -> impl Iterator<Item = &ObjectId> 
     changes.0.iter().filter(|change| !change.rivals.managers.is_empty()).map(|change| &change.id)
 }
 
-/// Returns what is to be said about others after an apply, whose corrections of drift may be part of a fight.
-pub(super) fn warnings(changes: &ChangeSet, fight: Option<&Fight>) -> Vec<Warning> {
+/// Returns what is to be said about others after an apply, whose corrections of drift may be part of a fight. Nothing is said about owners
+/// that are about to go, as after a rename.
+pub(super) fn warnings(
+    changes: &ChangeSet,
+    fight: Option<&Fight>,
+    is_going: impl Fn(&Owner) -> bool,
+) -> Vec<Warning> {
     let owners = lines(changes, |change| {
-        let owner = change.rivals.owner.as_ref()?;
+        let owner = change.rivals.owner.as_ref().filter(|owner| !is_going(owner))?;
         Some(format!("{} of Kustomization/{}/{}", change.id.subject(), owner.namespace, owner.name))
     });
     let owners = owners.map(|lines| Warning {
@@ -74,7 +79,7 @@ fn lines(changes: &ChangeSet, line: impl Fn(&Change) -> Option<String>) -> Optio
 mod tests {
     use std::time::Duration;
 
-    use weir_ssa::{Action, Owner, Rivals};
+    use weir_ssa::{Action, Rivals};
 
     use super::*;
 
@@ -91,9 +96,9 @@ mod tests {
             ..Rivals::default()
         };
         let changes = changes(rivals);
-        assert_eq!(warnings(&changes, None), []);
+        assert_eq!(warnings(&changes, None, |_| false), []);
         let fight = Fight { objects: contested(&changes).cloned().collect(), pause: Duration::from_secs(8) };
-        let fight = warnings(&changes, Some(&fight));
+        let fight = warnings(&changes, Some(&fight), |_| false);
         assert_eq!(fight[0].reason, DRIFT_CONTESTED);
         let expected = "waits 8s):\nDeployment/n/web: /spec/replicas by hpa";
         assert!(fight[0].message.ends_with(expected), "{}", fight[0].message);
@@ -102,7 +107,9 @@ mod tests {
     #[test]
     fn a_former_owner_is_named() {
         let owner = Owner { group: "g".into(), name: "other".into(), namespace: "team".into() };
-        let taken = warnings(&changes(Rivals { owner: Some(owner), ..Rivals::default() }), None);
+        let changes = changes(Rivals { owner: Some(owner), ..Rivals::default() });
+        assert_eq!(warnings(&changes, None, |owner| owner.name == "other"), []);
+        let taken = warnings(&changes, None, |_| false);
         assert_eq!(taken[0].reason, OWNER_CHANGED);
         assert!(taken[0].message.ends_with(":\nDeployment/n/web of Kustomization/team/other"));
     }

@@ -27,6 +27,26 @@ async fn policies_say_what_stays() {
     }
 }
 
+/// After a rename, one Kustomization is new and one is deleted. Nothing is deleted before the new one has taken it over.
+#[tokio::test(flavor = "multi_thread")]
+async fn objects_of_a_renamed_kustomization_stay() {
+    let world = World::new().await;
+    let revision = world.source("src", 1, &[("a.yaml", &cm("a", "1"))]).await;
+    world.kustomization("old", json!({})).await;
+    world.ready("old").await;
+    let before = world.config_map("a").await.unwrap().metadata.uid;
+    world.kustomization("new", json!({"dependsOn": [{"name": "base"}]})).await;
+    world.not_ready("new", "DependencyNotReady").await;
+    let api = world.kustomizations().await;
+    api.delete("old", &DeleteParams::default()).await.unwrap();
+    world.kustomization("new", json!({})).await;
+    world.applied("new", &revision).await;
+    weir_testkit::wait_gone(&api, "old", PATIENCE).await.unwrap();
+    let after = world.config_map("a").await.unwrap().metadata;
+    assert_eq!(after.uid, before);
+    assert_eq!(after.labels.unwrap()["kustomize.toolkit.fluxcd.io/name"], "new");
+}
+
 /// A Kustomization is deleted, and its object stays for its finalizer.
 async fn awaiting_termination(world: &World, spec: Value) {
     let held = cm("a", "1").replace("name: a", "name: a\n  finalizers: [example.com/hold]");
