@@ -5,12 +5,13 @@ mod table;
 
 use std::sync::{Arc, LazyLock};
 
-use weir_yaml::{Limits, Node, Source, emit, parse_first_document};
+use weir_yaml::{Node, emit};
 
 pub(crate) use self::crds::from_crds;
 use crate::fieldspec::{ConflictingFieldSpecs, FieldSpec, merge_all};
 use crate::id::Gvk;
 use crate::kustomization::{Decode, DecodeError, Decoder, Strictness, decode_struct};
+use crate::yaml::{first_document, malformed};
 use crate::{Error, order};
 
 static DEFAULTS: LazyLock<Arc<Config>> = LazyLock::new(|| {
@@ -87,17 +88,10 @@ impl Config {
 
     /// Reads one file of `configurations`.
     pub(crate) fn read(file: &str, content: Vec<u8>) -> Result<Self, Error> {
-        let limits = Limits::default();
-        let malformed = |cause| Error::MalformedYaml { file: file.to_owned(), cause };
-        let source = Source::read(file, content, &limits).map_err(malformed)?;
-        let Some(node) = parse_first_document(&source, &limits).map_err(malformed)? else {
-            return Ok(Self::default());
-        };
-        if node.is_null() {
-            return Ok(Self::default());
-        }
+        let node = first_document(file, content).map_err(malformed(file))?;
+        let Some(node) = node.filter(|node| !node.is_null()) else { return Ok(Self::default()) };
         // Printing it finds keys that stand twice.
-        emit(&node, &mut String::new()).map_err(malformed)?;
+        emit(&node, &mut String::new()).map_err(malformed(file))?;
         let mut config: Self = Decoder::document(Strictness::KNOWN, &node).map_err(ConfigError::Decode)?;
         config.sort();
         Ok(config)

@@ -7,12 +7,13 @@ use std::sync::Arc;
 use std::thread::{self, Scope, ScopedJoinHandle};
 
 use sha2::{Digest, Sha256};
-use weir_yaml::{Limits, Node, Source, YamlError, parse_every_document};
+use weir_yaml::{Node, Source};
 
 use crate::fs::{FileKind, FileSystem, FsError, FsPath};
 use crate::kustomization::{Kustomization, UnknownFields};
 use crate::remote::{Fetched, GitUrl, RemoteError};
-use crate::{Error, Options, ReadSet, Seen};
+use crate::yaml::{self, MAX_FILE};
+use crate::{Error, ReadSet, Remote, Seen};
 
 /// Files up to this size are kept, parsed where they are YAML, since bases are often reached through many overlays. Larger ones
 /// are worth a thread that parses them, and are read again if they are reached twice, because keeping their nodes would double
@@ -29,7 +30,6 @@ const MAX_TOLD: usize = 4096;
 pub(crate) struct Files<'f> {
     fs: &'f dyn FileSystem,
     fetched: Fetched,
-    limits: Limits,
     seen: RefCell<BTreeMap<FsPath, Seen>>,
     contents: RefCell<HashMap<FsPath, Rc<[u8]>>>,
     documents: RefCell<HashMap<FsPath, Rc<Vec<Node>>>>,
@@ -55,27 +55,34 @@ impl Documents<'_> {
     }
 }
 
-fn malformed(reference: &str, cause: YamlError) -> Error {
-    Error::MalformedYaml { file: reference.to_owned(), cause }
+/// Parses a file on a thread of its own.
+fn parse_aside<'s>(
+    scope: &'s Scope<'s, '_>,
+    source: Arc<Source>,
+    reference: &str,
+) -> Result<Documents<'s>, Error> {
+    let work = {
+        let (source, reference) = (Arc::clone(&source), reference.to_owned());
+        move || yaml::documents(&source, &reference)
+    };
+    match thread::Builder::new().spawn_scoped(scope, work) {
+        Ok(thread) => Ok(Documents::Parsing(thread)),
+        // No more threads are to be had: it takes longer then.
+        Err(_) => yaml::documents(&source, reference).map(Documents::Parsed),
+    }
 }
 
 impl<'f> Files<'f> {
-    pub(crate) fn new(fs: &'f dyn FileSystem, options: &Options) -> Self {
+    pub(crate) fn new(fs: &'f dyn FileSystem, remote: Option<Arc<dyn Remote>>) -> Self {
         Self {
             fs,
-            fetched: Fetched::new(options.remote.clone()),
-            limits: options.limits,
+            fetched: Fetched::new(remote),
             seen: RefCell::default(),
             contents: RefCell::default(),
             documents: RefCell::default(),
             kustomizations: RefCell::default(),
             cached_bytes: Cell::new(0),
         }
-    }
-
-    /// Caps on YAML input.
-    pub(crate) fn limits(&self) -> &Limits {
-        &self.limits
     }
 
     /// Returns everything that the build has read.
@@ -133,11 +140,10 @@ impl<'f> Files<'f> {
     }
 
     fn take(&self, path: &FsPath) -> Result<Vec<u8>, FsError> {
-        let limit = self.limits.bytes as u64;
         if Fetched::holds(path) {
-            return self.fetched.read(path, limit);
+            return self.fetched.read(path, MAX_FILE);
         }
-        let content = self.fs.read(path, limit)?;
+        let content = self.fs.read(path, MAX_FILE)?;
         self.saw(path, Seen::File { sha256: Sha256::digest(&content).into() });
         Ok(content)
     }
@@ -149,7 +155,7 @@ impl<'f> Files<'f> {
 
     /// Fetches the file that a URL leads to, unless it is there.
     pub(crate) fn download(&self, url: &str) -> Result<FsPath, RemoteError> {
-        self.fetched.download(url, self.limits.bytes as u64)
+        self.fetched.download(url, MAX_FILE)
     }
 
     /// The documents of a YAML file. `reference` is how the file was referred to, for messages.
@@ -169,45 +175,15 @@ impl<'f> Files<'f> {
         }
         let content = self.take(path)?;
         let size = content.len();
+        let source = yaml::source(&path.to_string(), content, reference)?;
         if size > CACHED_FILE_BYTES {
-            let source = self.source(path.to_string(), content, reference)?;
-            return self.parse_aside(scope, &source, reference);
+            return parse_aside(scope, source, reference);
         }
-        let nodes = self.parse(path.to_string(), content, reference)?;
+        let nodes = yaml::documents(&source, reference)?;
         if self.may_cache(size) {
             self.documents.borrow_mut().insert(path.clone(), Rc::new(nodes.clone()));
         }
         Ok(Documents::Parsed(nodes))
-    }
-
-    fn parse_aside<'s>(
-        &self,
-        scope: &'s Scope<'s, '_>,
-        source: &Arc<Source>,
-        reference: &str,
-    ) -> Result<Documents<'s>, Error> {
-        let work = {
-            let (source, limits, reference) = (Arc::clone(source), self.limits, reference.to_owned());
-            move || parse_every_document(&source, &limits).map_err(|cause| malformed(&reference, cause))
-        };
-        match thread::Builder::new().spawn_scoped(scope, work) {
-            Ok(thread) => Ok(Documents::Parsing(thread)),
-            // No more threads are to be had: it takes longer then.
-            Err(_) => {
-                let nodes = parse_every_document(source, &self.limits);
-                nodes.map(Documents::Parsed).map_err(|cause| malformed(reference, cause))
-            }
-        }
-    }
-
-    fn source(&self, name: String, content: Vec<u8>, reference: &str) -> Result<Arc<Source>, Error> {
-        Source::read(name, content, &self.limits).map_err(|cause| malformed(reference, cause))
-    }
-
-    /// Parses YAML from anywhere with the caps of this build; empty documents are nulls.
-    pub(crate) fn parse(&self, name: String, content: Vec<u8>, reference: &str) -> Result<Vec<Node>, Error> {
-        let source = self.source(name, content, reference)?;
-        parse_every_document(&source, &self.limits).map_err(|cause| malformed(reference, cause))
     }
 
     /// The kustomization file at `path`, strictly decoded.

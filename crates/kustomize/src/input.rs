@@ -7,6 +7,15 @@ use weir_yaml::{Map, Node, Position};
 use crate::Error;
 use crate::normal::{Quotes, normalised};
 use crate::resource::{Resource, text_at};
+use crate::yaml;
+
+/// Reads resources from the content of a file, or from text that stands in one. `name` is for messages.
+///
+/// # Errors
+/// It is no YAML, or as for [`resources`].
+pub(crate) fn read(name: &str, content: Vec<u8>) -> Result<Vec<Resource>, Error> {
+    resources(yaml::documents(&yaml::source(name, content, name)?, name)?)
+}
 
 /// Turns the documents of one file into resources.
 ///

@@ -2,13 +2,13 @@
 
 mod pointer;
 
-use weir_yaml::{Node, Scalar, Value, YamlError, parse_first_document};
+use weir_yaml::{Node, Scalar, Value, YamlError};
 
 use self::pointer::{Pointer, Slot};
 use crate::Error;
-use crate::files::Files;
 use crate::normal::{Quotes, from_json, normalised};
 use crate::patch::error::PatchError;
+use crate::yaml::{first_document, malformed};
 
 /// Nodes that `copy` operations of one patch may add to one resource; each copy can double what is there.
 const MAX_COPIED_NODES: usize = 1_000_000;
@@ -27,16 +27,14 @@ pub(crate) struct Operation {
 ///
 /// # Errors
 /// The text is neither, or not a list of mappings.
-pub(crate) fn parse(files: &Files<'_>, name: &str, text: &[u8]) -> Result<Vec<Operation>, Error> {
+pub(crate) fn parse(name: &str, text: &[u8]) -> Result<Vec<Operation>, Error> {
     let not_a_patch = |problem: String| Error::from(PatchError::NotOperations(problem));
     let document = if text.starts_with(b"[") {
         let json: serde_json::Value =
             serde_json::from_slice(text).map_err(|error| not_a_patch(error.to_string()))?;
         from_json(&json)
     } else {
-        let malformed = |cause| Error::MalformedYaml { file: name.to_owned(), cause };
-        let source = weir_yaml::Source::read(name, text.to_vec(), files.limits()).map_err(malformed)?;
-        match parse_first_document(&source, files.limits()).map_err(malformed)? {
+        match first_document(name, text.to_vec()).map_err(malformed(name))? {
             Some(node) => node.before_text().as_yaml11(),
             None => return Ok(Vec::new()),
         }

@@ -20,6 +20,7 @@ pub use self::replacement::{
 };
 use crate::fieldspec::FieldSpec;
 use crate::fs::{FileSystem, FsPath};
+use crate::yaml::MAX_FILE;
 
 /// Names a kustomization file may have, in the order they are looked for (KZ-201).
 pub const FILE_NAMES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
@@ -241,8 +242,7 @@ impl Kustomization {
         unknown: UnknownFields,
     ) -> Result<Option<(FsPath, Self)>, crate::Error> {
         let Some(path) = Self::file_of(directory, |path| fs.is_file(path))? else { return Ok(None) };
-        let limit = weir_yaml::Limits::default().bytes as u64;
-        let content = fs.read(&path, limit)?;
+        let content = fs.read(&path, MAX_FILE)?;
         let kustomization = Self::parse_file(&path.to_string(), content, unknown)?;
         Ok(Some((path, kustomization)))
     }

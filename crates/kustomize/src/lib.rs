@@ -50,6 +50,7 @@ mod stop;
 mod target;
 mod transform;
 mod vars;
+mod yaml;
 
 pub use config::ConfigError;
 pub use error::{Error, NotADirectory};
@@ -78,3 +79,4 @@ pub use schema::SchemaError;
 pub use selector::{CompiledSelector, SelectorError};
 pub use stop::Stop;
 pub use vars::error::VarError;
+pub use yaml::MAX_FILE;

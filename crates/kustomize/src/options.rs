@@ -3,8 +3,6 @@
 use std::fmt;
 use std::sync::Arc;
 
-use weir_yaml::Limits;
-
 use crate::{Error, ReadSet, Remote, Resource, SecretPart, Stop};
 
 /// The final order of resources (KZ-102).
@@ -57,8 +55,6 @@ pub struct Options {
     pub managed_by_label: bool,
     /// The effect of a custom OpenAPI schema on the built-in one.
     pub custom_schema: CustomSchema,
-    /// Caps on each YAML file.
-    pub limits: Limits,
     /// Fetcher of remote bases and files. Without it they are refused (KZ-316).
     pub remote: Option<Arc<dyn Remote>>,
     /// Ends the build when it is requested.
@@ -75,7 +71,6 @@ impl Options {
             load_restriction: LoadRestriction::None,
             managed_by_label: false,
             custom_schema: CustomSchema::Extends,
-            limits: Limits::default(),
             remote: None,
             stop: Stop::default(),
             on_warning: |_| {},
@@ -89,7 +84,6 @@ impl Options {
             load_restriction: LoadRestriction::RootOnly,
             managed_by_label: false,
             custom_schema: CustomSchema::Replaces,
-            limits: Limits::default(),
             remote: None,
             stop: Stop::default(),
             on_warning: |_| {},

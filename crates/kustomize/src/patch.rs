@@ -60,19 +60,14 @@ impl PatchTransformer {
             }
         };
         let target = patch.target.as_ref().map(CompiledSelector::of_build).transpose()?;
-        Ok(Self {
-            content: Content::parse(build, &name, text, &source)?,
-            source,
-            target,
-            options: patch.options,
-        })
+        Ok(Self { content: Content::parse(&name, text, &source)?, source, target, options: patch.options })
     }
 }
 
 impl Content {
-    fn parse(build: &Build<'_>, name: &str, text: Vec<u8>, source: &str) -> Result<Self, Error> {
-        let as_json = jsonpatch::parse(&build.files, name, &text);
-        let as_merge = build.files.parse(name.to_owned(), text, name).and_then(input::resources);
+    fn parse(name: &str, text: Vec<u8>, source: &str) -> Result<Self, Error> {
+        let as_json = jsonpatch::parse(name, &text);
+        let as_merge = input::read(name, text);
         match (as_merge, as_json) {
             (Ok(patches), Ok(operations)) if !patches.is_empty() && !operations.is_empty() => {
                 Err(PatchError::BothKinds(source.to_owned()).into())

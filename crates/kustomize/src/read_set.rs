@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use sha2::{Digest, Sha256};
 
 use crate::fs::{FileKind, FileSystem, FsPath};
+use crate::yaml::MAX_FILE;
 
 /// The entry found at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,13 +59,12 @@ impl ReadSet {
     /// Returns true when a build from `fs` would surely find the same everywhere: never, if it has fetched anything.
     /// Reads every file of the set.
     pub fn still_holds(&self, fs: &dyn FileSystem) -> bool {
-        let limit = weir_yaml::Limits::default().bytes as u64;
         !self.has_fetched
             && self.entries.iter().all(|(path, seen)| match (seen, fs.resolve(path)) {
                 (Seen::Missing, found) => found.is_err(),
                 (Seen::Directory, Ok((_, kind))) => kind == FileKind::Directory,
                 (Seen::File { sha256 }, Ok((_, FileKind::File))) => {
-                    fs.read(path, limit).is_ok_and(|content| Sha256::digest(&content).as_slice() == sha256)
+                    fs.read(path, MAX_FILE).is_ok_and(|content| Sha256::digest(&content).as_slice() == sha256)
                 }
                 _ => false,
             })

@@ -6,7 +6,7 @@ mod target;
 
 use std::rc::Rc;
 
-use weir_yaml::{Node, parse_first_document};
+use weir_yaml::Node;
 
 use self::error::ReplacementError;
 use self::target::CompiledTarget;
@@ -20,6 +20,7 @@ use crate::quote;
 use crate::resmap::ResMap;
 use crate::resource::Resource;
 use crate::transform::Transformer;
+use crate::yaml::{first_document, malformed};
 
 /// The field that is meant when none is named.
 const DEFAULT_FIELD: &str = "metadata.name";
@@ -69,10 +70,7 @@ impl ReplacementTransformer {
 
 fn read_file(build: &Build<'_>, loader: &Rc<Loader>, path: &str) -> Result<Vec<Replacement>, Error> {
     let content = loader.read(&build.files, path, build.options.load_restriction)?;
-    let limits = build.files.limits();
-    let malformed = |cause| Error::MalformedYaml { file: path.to_owned(), cause };
-    let source = weir_yaml::Source::read(path, content, limits).map_err(malformed)?;
-    let node = parse_first_document(&source, limits).map_err(malformed)?;
+    let node = first_document(path, content).map_err(malformed(path))?;
     match &node {
         Some(node @ Node::Map(_)) => {
             let FiledReplacement(replacement) = Decoder::document(Strictness::LENIENT, node)?;

@@ -5,13 +5,13 @@ use std::borrow::Cow;
 use crate::accumulator::Accumulator;
 use crate::build::Build;
 use crate::files::Files;
-use crate::fs::{FileSystem, FsPath, MemoryFs};
+use crate::fs::{FileSystem, FsPath};
 use crate::kustomization::Kustomization;
 use crate::loader::Loader;
 use crate::remote::without_secrets;
 use crate::resource::Resource;
 use crate::target::Target;
-use crate::{Error, Options, Output, Warning, finish, hash, order, reference, vars};
+use crate::{Error, Options, Output, Warning, finish, hash, input, order, reference, vars};
 
 /// Builds the kustomization in `directory`.
 ///
@@ -56,11 +56,8 @@ fn guarded<T>(work: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
 ///
 /// # Errors
 /// The file is not YAML, or holds something that is no resource.
-pub fn validate_manifest(path: &FsPath, content: Vec<u8>, options: &Options) -> Result<usize, Error> {
-    let nothing = MemoryFs::new();
-    let files = Files::new(&nothing, options);
-    let documents = files.parse(path.to_string(), content, &path.to_string())?;
-    Ok(crate::input::resources(documents)?.len())
+pub fn validate_manifest(path: &FsPath, content: Vec<u8>) -> Result<usize, Error> {
+    Ok(input::read(&path.to_string(), content)?.len())
 }
 
 fn run(
@@ -69,7 +66,7 @@ fn run(
     given: Option<Kustomization>,
     options: &Options,
 ) -> Result<Output, Error> {
-    let files = Files::new(fs, options);
+    let files = Files::new(fs, options.remote.clone());
     let loader = Loader::start(&files, directory)?;
     let root = loader.root().clone();
     let mut build = Build::new(files, options, root);

@@ -2,14 +2,13 @@
 
 use std::rc::Rc;
 
-use weir_yaml::{Limits, Source, parse_first_document};
-
 use crate::Error;
 use crate::build::Build;
 use crate::fs::FsPath;
 use crate::kustomization::{FILE_NAMES, Kustomization};
 use crate::loader::Loader;
 use crate::schema::{BUILT_IN_VERSION, Schema, SchemaError};
+use crate::yaml::{first_document, malformed};
 
 /// A kustomization and where it stands.
 #[derive(Debug)]
@@ -70,10 +69,7 @@ impl Target {
 }
 
 fn custom_schema(path: &str, content: Vec<u8>, base: Option<&Schema>) -> Result<Schema, Error> {
-    let limits = Limits::default();
-    let malformed = |cause| Error::MalformedYaml { file: path.to_owned(), cause };
-    let source = Source::read(path, content, &limits).map_err(malformed)?;
-    let document = parse_first_document(&source, &limits).map_err(malformed)?;
+    let document = first_document(path, content).map_err(malformed(path))?;
     let document = document.ok_or(SchemaError::NotASchema)?;
     Ok(Schema::custom(&document, base)?)
 }

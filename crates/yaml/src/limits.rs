@@ -22,16 +22,21 @@ pub struct Limits {
     pub anchor_bytes: usize,
 }
 
+impl Limits {
+    /// The limits of files that people write.
+    pub const DEFAULT: Self = Self {
+        bytes: 64 << 20,
+        depth: 256,
+        documents: 50_000,
+        alias_nodes: 200_000,
+        alias_bytes: 16 << 20,
+        anchor_nodes: 1_000_000,
+        anchor_bytes: 64 << 20,
+    };
+}
+
 impl Default for Limits {
     fn default() -> Self {
-        Self {
-            bytes: 64 << 20,
-            depth: 256,
-            documents: 50_000,
-            alias_nodes: 200_000,
-            alias_bytes: 16 << 20,
-            anchor_nodes: 1_000_000,
-            anchor_bytes: 64 << 20,
-        }
+        Self::DEFAULT
     }
 }

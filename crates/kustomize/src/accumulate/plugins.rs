@@ -42,11 +42,7 @@ impl Target {
         let mut accumulated = Accumulator::default();
         let mut paths = Vec::new();
         for reference in references {
-            let inline = build
-                .files
-                .parse(String::new(), reference.clone().into_bytes(), reference)
-                .and_then(input::resources);
-            let Ok(resources) = inline else {
+            let Ok(resources) = input::read("", reference.clone().into_bytes()) else {
                 paths.push(reference.clone());
                 continue;
             };

@@ -1,14 +1,10 @@
 use rstest::rstest;
 
 use super::{apply, parse};
-use crate::files::Files;
-use crate::fs::MemoryFs;
 use crate::input::parse_one;
 
 fn patched(target: &str, patch: &str) -> Result<String, String> {
-    let fs = MemoryFs::new();
-    let files = Files::new(&fs, &crate::Options::gitops());
-    let operations = parse(&files, "patch", patch.as_bytes()).map_err(|error| error.to_string())?;
+    let operations = parse("patch", patch.as_bytes()).map_err(|error| error.to_string())?;
     let node = apply(&parse_one(target), &operations).map_err(|error| error.to_string())?;
     Ok(node.to_json().unwrap().to_string())
 }

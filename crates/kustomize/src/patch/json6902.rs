@@ -45,8 +45,7 @@ impl Json6902Transformer {
         };
         let lossy = String::from_utf8_lossy(&text);
         let shown = quote::patch(&lossy, Some(target));
-        let operations =
-            jsonpatch::parse(&build.files, &patch.path, &text).context(|| format!("decoding {shown}"))?;
+        let operations = jsonpatch::parse(&patch.path, &text).context(|| format!("decoding {shown}"))?;
         if operations.is_empty() {
             let problem = format!("patch appears to be empty; file={}, JsonOp={shown}", patch.path);
             return refuse(&problem);

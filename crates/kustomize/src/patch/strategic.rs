@@ -42,7 +42,7 @@ impl StrategicMergeTransformer {
         for source in sources {
             patches.extend(load_one(build, loader, source)?);
         }
-        patches.extend(parse(build, "", inline)?);
+        patches.extend(input::read("", inline.into())?);
         if patches.is_empty() {
             let shown: Vec<&str> = sources.iter().map(|source| quote::patch(source, None)).collect();
             let inline = quote::patch(inline, None).to_owned();
@@ -53,7 +53,7 @@ impl StrategicMergeTransformer {
 }
 
 fn load_one(build: &Build<'_>, loader: &Rc<Loader>, source: &str) -> Result<Vec<Resource>, Error> {
-    match parse(build, "", source) {
+    match input::read("", source.into()) {
         Ok(patches) => return Ok(patches),
         // The error of the path would repeat a patch.
         Err(error) if !may_be_path(source) && quote::patch(source, None) == quote::HIDDEN => {
@@ -68,10 +68,6 @@ fn load_one(build: &Build<'_>, loader: &Rc<Loader>, source: &str) -> Result<Vec<
 /// Returns false for what is written as a patch: names of files have neither line breaks nor YAML's punctuation.
 fn may_be_path(source: &str) -> bool {
     !source.contains(['\n', '{']) && !source.contains(": ")
-}
-
-fn parse(build: &Build<'_>, name: &str, text: &str) -> Result<Vec<Resource>, Error> {
-    input::resources(build.files.parse(name.to_owned(), text.as_bytes().to_vec(), name)?)
 }
 
 impl Transformer for StrategicMergeTransformer {

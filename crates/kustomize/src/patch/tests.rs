@@ -13,10 +13,10 @@ const CONFIG_MAP: &str = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}
 fn no_further_object_is_patched_after_a_stop(#[case] patch: &str) {
     let options = Options::gitops();
     let files = MemoryFs::from_files([("a.yaml", "")]).unwrap();
-    let build = Build::new(Files::new(&files, &options), &options, FsPath::root());
+    let build = Build::new(Files::new(&files, None), &options, FsPath::root());
     let target = Selector { kind: "ConfigMap".to_owned(), ..Selector::default() };
     let transformer = PatchTransformer {
-        content: Content::parse(&build, "", patch.as_bytes().to_vec(), "").unwrap(),
+        content: Content::parse("", patch.as_bytes().to_vec(), "").unwrap(),
         source: String::new(),
         target: Some(CompiledSelector::of_build(&target).unwrap()),
         options: PatchOptions::default(),

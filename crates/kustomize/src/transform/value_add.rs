@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use weir_yaml::{Limits, Source, Tag, parse_first_document};
+use weir_yaml::Tag;
 
 use super::NamespaceTransformer;
 use crate::Error;
@@ -15,6 +15,7 @@ use crate::plugin::error::PluginError;
 use crate::resmap::ResMap;
 use crate::selector::CompiledSelector;
 use crate::transform::Transformer;
+use crate::yaml::{first_document, malformed};
 
 const OWN_NAMESPACE: &str = "metadata/namespace";
 
@@ -84,12 +85,7 @@ impl ValueAddTransformer {
 
 fn read_targets(build: &Build<'_>, loader: &Rc<Loader>, path: &str) -> Result<Vec<Place>, Error> {
     let content = loader.read(&build.files, path, build.options.load_restriction)?;
-    let limits = Limits::default();
-    let malformed = |cause| Error::MalformedYaml { file: path.to_owned(), cause };
-    let source = Source::read(path, content, &limits).map_err(malformed)?;
-    let Some(node) = parse_first_document(&source, &limits).map_err(malformed)? else {
-        return Ok(Vec::new());
-    };
+    let Some(node) = first_document(path, content).map_err(malformed(path))? else { return Ok(Vec::new()) };
     let places: Places = Decoder::document(Strictness::LENIENT, &node)?;
     Ok(places.targets)
 }

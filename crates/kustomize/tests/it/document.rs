@@ -89,9 +89,7 @@ fn an_order_that_the_root_overrules_is_told() {
 
 #[test]
 fn manifests_can_be_checked_without_building() {
-    let check = |text: &str| {
-        validate_manifest(&FsPath::new("a.yaml").unwrap(), text.as_bytes().to_vec(), &Options::gitops())
-    };
+    let check = |text: &str| validate_manifest(&FsPath::new("a.yaml").unwrap(), text.into());
     assert_eq!(check(&format!("{}---\n{}", config_map("a"), config_map("b"))).unwrap(), 2);
     assert_eq!(check("# nothing\n").unwrap(), 0);
     assert!(check("creation_rules: []\n").unwrap_err().to_string().contains("missing Resource metadata"));

@@ -4,6 +4,7 @@ use axum::Router;
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
 use axum::routing::get;
+use weir_kustomize::MAX_FILE;
 use weir_testkit::Server;
 
 use crate::{built, config_map, resource};
@@ -13,7 +14,7 @@ async fn server() -> (Server, String) {
     let app = Router::new()
         .route("/f.yaml", get(|| async { config_map("file", "1") }))
         .route("/moved", get(moved))
-        .route("/large", get(|| async { "#".repeat((1 << 20) + 1) }))
+        .route("/large", get(|| async { vec![b'#'; 1 + usize::try_from(MAX_FILE).unwrap()] }))
         .route("/teapot", get(|| async { StatusCode::IM_A_TEAPOT }))
         .route("/patch.yaml", get(|| async { config_map("file", "patched") }));
     let server = Server::start(app, None).await.unwrap();
@@ -42,7 +43,10 @@ async fn a_file_that_cannot_be_had_is_told() {
                 "': URL is a git repository': failed to fetch '{url}/a/none.yaml' at 'HEAD': repository not found"
             ),
         ),
-        (format!("{url}/large"), format!("'{url}/large' is larger than the 1048576 bytes that are fetched")),
+        (
+            format!("{url}/large"),
+            format!("'{url}/large' is larger than the {MAX_FILE} bytes that are fetched"),
+        ),
         (
             "http://127.0.0.1:1/x".to_owned(),
             "Get \"http://127.0.0.1:1/x\": dial tcp 127.0.0.1:1: connect: connection refused".to_owned(),

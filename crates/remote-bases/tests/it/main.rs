@@ -27,12 +27,11 @@ fn fetcher() -> Fetcher {
 /// Builds a kustomization on a thread of its own, as its callers do: the YAML, or the message.
 async fn built_with(fetcher: Fetcher, kustomization: &str) -> Result<String, String> {
     let fs = MemoryFs::from_files([("kustomization.yaml", kustomization), ("secret", "local")]).unwrap();
-    let mut options = Options {
+    let options = Options {
         load_restriction: LoadRestriction::None,
         remote: Some(Arc::new(fetcher)),
         ..Options::gitops()
     };
-    options.limits.bytes = 1 << 20;
     let build = move || build(&fs, &FsPath::root(), &options).and_then(|output| output.to_yaml());
     tokio::task::spawn_blocking(build).await.unwrap().map_err(|error| error.to_string())
 }

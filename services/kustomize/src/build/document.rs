@@ -5,12 +5,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use weir_api::kustomize as spec;
 use weir_api::kustomize::KustomizationSpec;
 use weir_ignore::Matcher;
-use weir_kustomize::{FileSystem, FsPath, Image, Kustomization, Patch, Selector, UnknownFields};
+use weir_kustomize::{FileSystem, FsPath, Image, Kustomization, MAX_FILE, Patch, Selector, UnknownFields};
 
 use super::generate;
-
-/// Bytes of a kustomization file; what is larger is refused when it is read.
-const MAX_FILE: u64 = 64 * 1024 * 1024;
 
 /// Prefixes of component paths that are not local (KS-BLD-13).
 const REMOTE: [&str; 9] =

@@ -3,11 +3,8 @@
 use std::collections::VecDeque;
 
 use weir_kustomize::{
-    DirEntry, FileKind, FileSystem, FsError, FsPath, Kustomization, Options, validate_manifest,
+    DirEntry, FileKind, FileSystem, FsError, FsPath, Kustomization, MAX_FILE, validate_manifest,
 };
-
-/// Bytes of one manifest; the API server takes 3 MiB.
-const MAX_FILE: u64 = 64 * 1024 * 1024;
 
 /// Files and folders looked at.
 const MAX_ENTRIES: usize = 100_000;
@@ -64,8 +61,9 @@ impl Member {
     pub(super) fn check(&self, files: &dyn FileSystem) -> Result<(), Error> {
         let Self::File(path) = self else { return Ok(()) };
         let content = files.read(path, MAX_FILE)?;
-        let validated = validate_manifest(path, content, &Options::gitops());
-        validated.map(drop).map_err(|source| Error::Manifest { path: path.clone(), source: Box::new(source) })
+        validate_manifest(path, content)
+            .map(drop)
+            .map_err(|source| Error::Manifest { path: path.clone(), source: Box::new(source) })
     }
 }
 
