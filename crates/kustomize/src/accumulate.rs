@@ -83,8 +83,7 @@ impl Target {
         scope: &'s Scope<'s, '_>,
         reference: &str,
     ) -> Result<(FsPath, Documents<'s>), Error> {
-        let restriction = build.options.load_restriction;
-        let path = self.loader.locate(&build.files, reference, restriction)?;
+        let path = self.loader.locate(build, reference)?;
         let documents = build.files.open(scope, &path, reference)?;
         Ok((path, documents))
     }
@@ -186,7 +185,7 @@ impl Target {
     fn add_configs(&self, build: &Build<'_>, accumulated: &mut Accumulator) -> Result<(), Error> {
         let mut files = Arc::new(Config::default());
         for reference in &self.kustomization.configurations {
-            let content = self.read(build, reference)?;
+            let content = self.loader.read(build, reference)?;
             let file = Config::read(reference, content).context(|| format!("loading '{reference}'"))?;
             files = files.merged(&Arc::new(file))?;
         }
@@ -195,7 +194,7 @@ impl Target {
         let mut files = Arc::new(Config::default());
         for reference in &self.kustomization.crds {
             let loading = || format!("loading CRDs [{}]", self.kustomization.crds.join(" "));
-            let content = self.read(build, reference).context(loading)?;
+            let content = self.loader.read(build, reference).context(loading)?;
             let file = config::from_crds(reference, content).context(loading)?;
             files = files.merged(&Arc::new(file))?;
         }

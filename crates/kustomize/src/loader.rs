@@ -135,14 +135,9 @@ impl Loader {
     }
 
     /// The file that a reference means, checked against the load restriction (KZ-302); fetched if it is a URL (KZ-310).
-    pub(crate) fn locate(
-        &self,
-        files: &Files<'_>,
-        reference: &str,
-        restriction: LoadRestriction,
-    ) -> Result<FsPath, Error> {
+    pub(crate) fn locate(&self, build: &Build<'_>, reference: &str) -> Result<FsPath, Error> {
         if is_url(reference) {
-            return Ok(files.download(reference)?);
+            return Ok(build.files.download(reference)?);
         }
         let outside = |file| Error::OutsideRoot { file, root: self.root.clone() };
         if reference.starts_with('/') {
@@ -153,8 +148,9 @@ impl Loader {
             return Err(outside(path));
         }
         // In repositories whatever the option is (KZ-314).
+        let restriction = build.options.load_restriction;
         let is_restricted = restriction == LoadRestriction::RootOnly || self.repository.is_some();
-        let (real, kind) = files.reach(&path).map_err(|error| match error {
+        let (real, kind) = build.files.reach(&path).map_err(|error| match error {
             FsError::NotFound { path } | FsError::NoWay { path, .. } if !is_restricted => {
                 Error::MissingFile(path)
             }
@@ -171,14 +167,9 @@ impl Loader {
     }
 
     /// The bytes of a file that is referred to.
-    pub(crate) fn read(
-        &self,
-        files: &Files<'_>,
-        reference: &str,
-        restriction: LoadRestriction,
-    ) -> Result<Vec<u8>, Error> {
-        let path = self.locate(files, reference, restriction)?;
-        Ok(files.read(&path)?)
+    pub(crate) fn read(&self, build: &Build<'_>, reference: &str) -> Result<Vec<u8>, Error> {
+        let path = self.locate(build, reference)?;
+        Ok(build.files.read(&path)?)
     }
 }
 

@@ -52,10 +52,10 @@ impl PatchTransformer {
                 (String::new(), inline.as_bytes().to_vec(), format!("[patch: {shown:?}]"))
             }
             (true, false) => {
-                let content =
-                    loader.read(&build.files, &patch.path, build.options.load_restriction).map_err(
-                        |cause| PatchError::Unreadable { path: patch.path.clone(), cause: Box::new(cause) },
-                    )?;
+                let content = loader.read(build, &patch.path).map_err(|cause| PatchError::Unreadable {
+                    path: patch.path.clone(),
+                    cause: Box::new(cause),
+                })?;
                 (patch.path.clone(), content, format!("[path: {:?}]", patch.path))
             }
         };

@@ -69,7 +69,7 @@ impl ReplacementTransformer {
 }
 
 fn read_file(build: &Build<'_>, loader: &Rc<Loader>, path: &str) -> Result<Vec<Replacement>, Error> {
-    let content = loader.read(&build.files, path, build.options.load_restriction)?;
+    let content = loader.read(build, path)?;
     let node = first_document(path, content).map_err(malformed(path))?;
     match &node {
         Some(node @ Node::Map(_)) => {

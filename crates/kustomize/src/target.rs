@@ -42,18 +42,13 @@ impl Target {
         Ok(Self { kustomization: Rc::new(kustomization), file, loader })
     }
 
-    /// The bytes of a file that this kustomization refers to.
-    pub(crate) fn read(&self, build: &Build<'_>, reference: &str) -> Result<Vec<u8>, Error> {
-        self.loader.read(&build.files, reference, build.options.load_restriction)
-    }
-
     /// Applies the `openapi` field; the first setting of a build counts, and only that one has to be right (KZ-1210,
     /// KZ-1211).
     pub(crate) fn set_schema(&self, build: &Build<'_>) -> Result<(), Error> {
         let openapi = &self.kustomization.openapi;
         let version = openapi.get("version").filter(|version| !version.is_empty());
         let file = match (openapi.get("path"), version) {
-            (Some(path), _) => Some((path, self.read(build, path)?)),
+            (Some(path), _) => Some((path, self.loader.read(build, path)?)),
             (None, Some(_)) => None,
             (None, None) => return Ok(()),
         };
@@ -82,8 +77,8 @@ fn replaced(build: &Build<'_>, directory: &FsPath) -> FsPath {
 
 /// The only kustomization file of a directory (KZ-201). A link to a file that the load restriction excludes is none (KZ-302).
 fn find(build: &Build<'_>, loader: &Loader) -> Result<FsPath, Error> {
-    let (directory, restriction) = (loader.root(), build.options.load_restriction);
-    let is_there = |path: &FsPath| loader.locate(&build.files, path.file_name(), restriction).is_ok();
+    let directory = loader.root();
+    let is_there = |path: &FsPath| loader.locate(build, path.file_name()).is_ok();
     let found = Kustomization::file_of(directory, is_there)?;
     found.ok_or_else(|| Error::MissingKustomization(directory.clone()))
 }

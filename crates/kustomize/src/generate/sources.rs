@@ -72,7 +72,7 @@ fn unquoted(value: &str) -> &str {
 
 fn file(build: &Build<'_>, loader: &Loader, source: &str) -> Result<Pair, Error> {
     let (key, path) = parse_file_source(source)?;
-    let content = loader.read(&build.files, path, build.options.load_restriction)?;
+    let content = loader.read(build, path)?;
     Ok((key.to_owned(), content))
 }
 
@@ -88,7 +88,7 @@ fn parse_file_source(source: &str) -> Result<(&str, &str), GenerateError> {
 }
 
 fn env_file(build: &Build<'_>, loader: &Loader, path: &str, kind: &str) -> Result<Vec<Pair>, Error> {
-    let content = loader.read(&build.files, path, build.options.load_restriction)?;
+    let content = loader.read(build, path)?;
     Ok(parse_env(&content, kind)?)
 }
 

@@ -36,7 +36,7 @@ impl Json6902Transformer {
             (false, false) => return refuse("must specify a file path or jsonOp, not both"),
             (true, false) => patch.patch.clone().into_bytes(),
             (false, true) => {
-                let content = loader.read(&build.files, &patch.path, build.options.load_restriction)?;
+                let content = loader.read(build, &patch.path)?;
                 if content.is_empty() {
                     return refuse(&format!("patch file '{}' empty seems to be empty", patch.path));
                 }

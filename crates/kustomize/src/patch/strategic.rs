@@ -61,7 +61,7 @@ fn load_one(build: &Build<'_>, loader: &Rc<Loader>, source: &str) -> Result<Vec<
         }
         Err(_) => {}
     }
-    let path = loader.locate(&build.files, source, build.options.load_restriction)?;
+    let path = loader.locate(build, source)?;
     input::resources(build.files.documents(&path, source)?)
 }
 

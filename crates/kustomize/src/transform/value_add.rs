@@ -84,7 +84,7 @@ impl ValueAddTransformer {
 }
 
 fn read_targets(build: &Build<'_>, loader: &Rc<Loader>, path: &str) -> Result<Vec<Place>, Error> {
-    let content = loader.read(&build.files, path, build.options.load_restriction)?;
+    let content = loader.read(build, path)?;
     let Some(node) = first_document(path, content).map_err(malformed(path))? else { return Ok(Vec::new()) };
     let places: Places = Decoder::document(Strictness::LENIENT, &node)?;
     Ok(places.targets)
