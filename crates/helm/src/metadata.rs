@@ -313,9 +313,7 @@ fn named(file: &str) -> String {
 /// Returns the fault in a file. The words about YAML are those of Go's parser, as everywhere; those about a field that
 /// has another shape are of the one that reads fields.
 fn problem(file: &str, bytes: &[u8], error: &Error) -> String {
-    let limits = weir_yaml::Limits::default();
-    let source = weir_yaml::Source::read(file, bytes.to_vec(), &limits);
-    match source.and_then(|source| weir_yaml::parse_first_document(&source, &limits)) {
+    match weir_yaml::read_first_document(file, bytes.to_vec()) {
         Ok(_) => format!("error unmarshaling JSON: while decoding JSON: {error}"),
         Err(error) => format!("error converting YAML to JSON: {error}"),
     }

@@ -1,6 +1,6 @@
 //! Values files and how several become one (SRC-CHT-15).
 
-use weir_yaml::{Limits, Map, Node, Source, Tag, YamlError, emit, parse_documents, parse_first_document};
+use weir_yaml::{Map, Node, Tag, YamlError, emit, read_documents, read_first_document};
 
 /// Errors that make a values file unusable.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -61,10 +61,7 @@ pub struct Values(Map);
 /// # Errors
 /// When it is not YAML, or no mapping.
 pub fn parse(file: &str, content: &[u8]) -> Result<Values, ValuesError> {
-    let limits = Limits::default();
-    let syntax = |source| ValuesError::Syntax { file: file.to_owned(), source };
-    let source = Source::read(file, content.to_vec(), &limits).map_err(syntax)?;
-    let node = parse_first_document(&source, &limits).map_err(syntax)?;
+    let node = read_first_document(file, content.to_vec()).map_err(syntax(file))?;
     node.map_or_else(|| Ok(Values::default()), |node| of_document(file, node))
 }
 
@@ -73,14 +70,15 @@ pub fn parse(file: &str, content: &[u8]) -> Result<Values, ValuesError> {
 /// # Errors
 /// When it is not YAML, or one of the documents is no mapping.
 pub fn parse_all(file: &str, content: &[u8]) -> Result<Values, ValuesError> {
-    let limits = Limits::default();
-    let syntax = |source| ValuesError::Syntax { file: file.to_owned(), source };
-    let source = Source::read(file, content.to_vec(), &limits).map_err(syntax)?;
     let mut values = Values::default();
-    for node in parse_documents(&source, &limits).map_err(syntax)? {
+    for node in read_documents(file, content.to_vec()).map_err(syntax(file))? {
         values.merge(of_document(file, node)?);
     }
     Ok(values)
+}
+
+fn syntax(file: &str) -> impl FnOnce(YamlError) -> ValuesError {
+    move |source| ValuesError::Syntax { file: file.to_owned(), source }
 }
 
 /// Helm and Flux read values as YAML 1.1: a feature that is `off` is not the text "off", which templates take for true.

@@ -5,13 +5,13 @@ mod table;
 
 use std::sync::{Arc, LazyLock};
 
-use weir_yaml::{Node, emit};
+use weir_yaml::{Node, emit, read_first_document};
 
 pub(crate) use self::crds::from_crds;
 use crate::fieldspec::{ConflictingFieldSpecs, FieldSpec, merge_all};
 use crate::id::Gvk;
 use crate::kustomization::{Decode, DecodeError, Decoder, Strictness, decode_struct};
-use crate::yaml::{first_document, malformed};
+use crate::yaml::malformed;
 use crate::{Error, order};
 
 static DEFAULTS: LazyLock<Arc<Config>> = LazyLock::new(|| {
@@ -88,7 +88,7 @@ impl Config {
 
     /// Reads one file of `configurations`.
     pub(crate) fn read(file: &str, content: Vec<u8>) -> Result<Self, Error> {
-        let node = first_document(file, content).map_err(malformed(file))?;
+        let node = read_first_document(file, content).map_err(malformed(file))?;
         let Some(node) = node.filter(|node| !node.is_null()) else { return Ok(Self::default()) };
         // Printing it finds keys that stand twice.
         emit(&node, &mut String::new()).map_err(malformed(file))?;

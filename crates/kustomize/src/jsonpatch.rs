@@ -2,13 +2,13 @@
 
 mod pointer;
 
-use weir_yaml::{Node, Scalar, Value, YamlError};
+use weir_yaml::{Node, Scalar, Value, YamlError, read_first_document};
 
 use self::pointer::{Pointer, Slot};
 use crate::Error;
 use crate::normal::{Quotes, from_json, normalised};
 use crate::patch::error::PatchError;
-use crate::yaml::{first_document, malformed};
+use crate::yaml::malformed;
 
 /// Nodes that `copy` operations of one patch may add to one resource; each copy can double what is there.
 const MAX_COPIED_NODES: usize = 1_000_000;
@@ -34,7 +34,7 @@ pub(crate) fn parse(name: &str, text: &[u8]) -> Result<Vec<Operation>, Error> {
             serde_json::from_slice(text).map_err(|error| not_a_patch(error.to_string()))?;
         from_json(&json)
     } else {
-        match first_document(name, text.to_vec()).map_err(malformed(name))? {
+        match read_first_document(name, text.to_vec()).map_err(malformed(name))? {
             Some(node) => node.before_text().as_yaml11(),
             None => return Ok(Vec::new()),
         }

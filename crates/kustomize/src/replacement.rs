@@ -6,7 +6,7 @@ mod target;
 
 use std::rc::Rc;
 
-use weir_yaml::Node;
+use weir_yaml::{Node, read_first_document};
 
 use self::error::ReplacementError;
 use self::target::CompiledTarget;
@@ -20,7 +20,7 @@ use crate::quote;
 use crate::resmap::ResMap;
 use crate::resource::Resource;
 use crate::transform::Transformer;
-use crate::yaml::{first_document, malformed};
+use crate::yaml::malformed;
 
 /// The field that is meant when none is named.
 const DEFAULT_FIELD: &str = "metadata.name";
@@ -70,7 +70,7 @@ impl ReplacementTransformer {
 
 fn read_file(build: &Build<'_>, loader: &Rc<Loader>, path: &str) -> Result<Vec<Replacement>, Error> {
     let content = loader.read(build, path)?;
-    let node = first_document(path, content).map_err(malformed(path))?;
+    let node = read_first_document(path, content).map_err(malformed(path))?;
     match &node {
         Some(node @ Node::Map(_)) => {
             let FiledReplacement(replacement) = Decoder::document(Strictness::LENIENT, node)?;

@@ -2,13 +2,15 @@
 
 use std::rc::Rc;
 
+use weir_yaml::read_first_document;
+
 use crate::Error;
 use crate::build::Build;
 use crate::fs::FsPath;
 use crate::kustomization::{FILE_NAMES, Kustomization};
 use crate::loader::Loader;
 use crate::schema::{BUILT_IN_VERSION, Schema, SchemaError};
-use crate::yaml::{first_document, malformed};
+use crate::yaml::malformed;
 
 /// A kustomization and where it stands.
 #[derive(Debug)]
@@ -64,7 +66,7 @@ impl Target {
 }
 
 fn custom_schema(path: &str, content: Vec<u8>, base: Option<&Schema>) -> Result<Schema, Error> {
-    let document = first_document(path, content).map_err(malformed(path))?;
+    let document = read_first_document(path, content).map_err(malformed(path))?;
     let document = document.ok_or(SchemaError::NotASchema)?;
     Ok(Schema::custom(&document, base)?)
 }

@@ -30,7 +30,9 @@ pub use json::{write_go_string, write_json_pretty};
 pub use limits::Limits;
 pub use natural::sort_keys;
 pub use node::{Entry, Map, MapIndex, Node, Scalar, Style, Tag};
-pub use parse::{parse_documents, parse_every_document, parse_first_document};
+pub use parse::{
+    parse_documents, parse_every_document, parse_first_document, read_documents, read_first_document,
+};
 pub use reprint::reprint;
 pub use resolve::{Schema, resolve, yaml11_value};
 pub use text::{Position, Source, Text};

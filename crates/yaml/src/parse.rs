@@ -52,6 +52,22 @@ pub fn parse_first_document(source: &Arc<Source>, limits: &Limits) -> Result<Opt
     parse_range(source, 0..source.as_str().len(), limits, &mut File::default())
 }
 
+/// Reads and parses the documents of a file within [`Limits::DEFAULT`], as [`parse_documents`] does.
+///
+/// # Errors
+/// The bytes are not YAML or go over one of the caps.
+pub fn read_documents(name: &str, bytes: Vec<u8>) -> Result<Vec<Node>, YamlError> {
+    parse_documents(&Source::read(name, bytes, &Limits::DEFAULT)?, &Limits::DEFAULT)
+}
+
+/// Reads and parses the first document of a file within [`Limits::DEFAULT`].
+///
+/// # Errors
+/// The bytes are not YAML or go over one of the caps.
+pub fn read_first_document(name: &str, bytes: Vec<u8>) -> Result<Option<Node>, YamlError> {
+    parse_first_document(&Source::read(name, bytes, &Limits::DEFAULT)?, &Limits::DEFAULT)
+}
+
 /// Counts what all documents of a file have cost.
 #[derive(Default)]
 struct File {

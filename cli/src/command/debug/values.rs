@@ -8,7 +8,7 @@ use kube::ResourceExt;
 use kube::api::{Api, DynamicObject};
 use serde::Deserialize;
 use serde_json::Value;
-use weir_yaml::{Limits, Source, YamlError, parse_first_document};
+use weir_yaml::{YamlError, read_first_document};
 
 use crate::cluster::Cluster;
 use crate::error::Error;
@@ -136,10 +136,8 @@ fn escaped(text: &str) -> String {
 }
 
 fn parse(text: &str) -> Result<serde_json::Map<String, Value>, String> {
-    let limits = Limits::default();
     let refused = |error: YamlError| format!("error converting YAML to JSON: {error}");
-    let source = Source::read("values", text.as_bytes().to_vec(), &limits).map_err(refused)?;
-    let document = parse_first_document(&source, &limits).map_err(refused)?;
+    let document = read_first_document("values", text.into()).map_err(refused)?;
     let values = document.map(|document| document.to_json_of_yaml11()).transpose();
     let found = match values.map_err(refused)? {
         None | Some(Value::Null) => return Ok(serde_json::Map::new()),

@@ -12,7 +12,7 @@ use kube::api::{Api, DynamicObject, ListParams};
 use serde::Deserialize;
 use serde_json::Value;
 use weir_ssa::{Manifest, Mapper, ObjectId};
-use weir_yaml::{Limits, Source, parse_documents};
+use weir_yaml::read_documents;
 
 use crate::builtin;
 use crate::cluster::Cluster;
@@ -137,10 +137,8 @@ fn decode(data: &[u8]) -> Result<Stored, std::io::Error> {
 
 /// Reads the objects of a manifest; those of a list stand for it.
 fn documents(manifest: &str) -> Result<Vec<Manifest>, weir_yaml::YamlError> {
-    let limits = Limits::default();
-    let source = Source::read("manifest", manifest.as_bytes().to_vec(), &limits)?;
     let mut objects = Vec::new();
-    for document in parse_documents(&source, &limits)? {
+    for document in read_documents("manifest", manifest.into())? {
         let object = document.to_json_of_yaml11()?;
         match object.get("items").and_then(Value::as_array) {
             Some(items) => {

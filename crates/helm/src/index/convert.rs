@@ -86,9 +86,7 @@ fn in_go(error: IndexError, raw: &mut (impl Read + Seek)) -> IndexError {
     {
         return IndexError::Shape { way: "", found, wanted };
     }
-    let limits = weir_yaml::Limits::default();
-    let source = weir_yaml::Source::read("index.yaml", bytes, &limits);
-    match source.and_then(|source| weir_yaml::parse_first_document(&source, &limits)) {
+    match weir_yaml::read_first_document("index.yaml", bytes) {
         Ok(_) => error,
         Err(fault) => {
             let words = fault.to_string();

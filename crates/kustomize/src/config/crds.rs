@@ -1,11 +1,10 @@
 //! `crds`: OpenAPI snippets that mark fields of custom types (KZ-1206).
 
-use weir_yaml::{Map, Node, Value, yaml11_value};
+use weir_yaml::{Map, Node, Value, read_first_document, yaml11_value};
 
 use super::{Config, ConfigError, NameReference};
 use crate::Error;
 use crate::fieldspec::FieldSpec;
-use crate::yaml::first_document;
 
 /// Longest chain of types that is followed; real types nest a handful of levels, cycles would not end.
 const MAX_DEPTH: usize = 32;
@@ -17,7 +16,7 @@ const MAX_FIELDS: usize = 100_000;
 pub(crate) fn from_crds(file: &str, content: Vec<u8>) -> Result<Config, Error> {
     let unusable = |problem| ConfigError::Crds { file: file.to_owned(), problem };
     let is_json = content.starts_with(b"{");
-    let node = first_document(file, content);
+    let node = read_first_document(file, content);
     let node = node.map_err(|cause| unusable(format!("error converting YAML to JSON: {cause}")))?;
     let Some(node) = node.filter(|node| !node.is_null()) else { return Ok(Config::default()) };
     let decoding = if is_json { "" } else { "error unmarshaling JSON: while decoding JSON: " };

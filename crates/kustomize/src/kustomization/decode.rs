@@ -1,6 +1,6 @@
 //! The fields of the file and of the document that it becomes (KZ-202, KZ-203).
 
-use weir_yaml::Node;
+use weir_yaml::{Node, read_first_document};
 
 use super::{
     Decode, Decoder, HelmGlobals, Image, Kustomization, Label, LegacySortOptions, ObjectMeta,
@@ -8,7 +8,6 @@ use super::{
     Var, decode_struct, decoder::DecodeError,
 };
 use crate::fieldspec::FieldSpec;
-use crate::yaml::first_document;
 
 /// Reads a struct field by field: `Type as "GoName" { field = "key", … } inline { … }`, where `inline` has the fields that the
 /// Go type has from embedded ones.
@@ -170,7 +169,7 @@ impl Kustomization {
         content: Vec<u8>,
         unknown: UnknownFields,
     ) -> Result<Self, crate::Error> {
-        let node = first_document(name, content).map_err(crate::Error::MalformedKustomization)?;
+        let node = read_first_document(name, content).map_err(crate::Error::MalformedKustomization)?;
         let Some(node) = node.filter(|node| !node.is_null()) else { return Ok(Self::default()) };
         let strictness = match unknown {
             UnknownFields::Reject => Strictness::STRICT,

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use weir_yaml::Tag;
+use weir_yaml::{Tag, read_first_document};
 
 use super::NamespaceTransformer;
 use crate::Error;
@@ -15,7 +15,7 @@ use crate::plugin::error::PluginError;
 use crate::resmap::ResMap;
 use crate::selector::CompiledSelector;
 use crate::transform::Transformer;
-use crate::yaml::{first_document, malformed};
+use crate::yaml::malformed;
 
 const OWN_NAMESPACE: &str = "metadata/namespace";
 
@@ -85,7 +85,9 @@ impl ValueAddTransformer {
 
 fn read_targets(build: &Build<'_>, loader: &Rc<Loader>, path: &str) -> Result<Vec<Place>, Error> {
     let content = loader.read(build, path)?;
-    let Some(node) = first_document(path, content).map_err(malformed(path))? else { return Ok(Vec::new()) };
+    let Some(node) = read_first_document(path, content).map_err(malformed(path))? else {
+        return Ok(Vec::new());
+    };
     let places: Places = Decoder::document(Strictness::LENIENT, &node)?;
     Ok(places.targets)
 }

@@ -5,8 +5,9 @@ use std::path::Path;
 use kube::{Api, Resource, ResourceExt};
 use serde_json::{Value, json};
 use weir_api::Kustomization;
+use weir_kustomize::MAX_FILE;
 use weir_kustomize_controller::variables::{self, Variables};
-use weir_yaml::{Limits, Source, YamlError, parse_documents};
+use weir_yaml::{YamlError, read_documents};
 
 use super::values::Values;
 use crate::cluster::Cluster;
@@ -146,12 +147,10 @@ fn of_file(file: &Path, name: &str, namespace: &str) -> Result<Kustomization, Er
 
 /// The documents of a file that are not empty.
 fn documents(file: &Path) -> Result<Vec<Value>, String> {
-    let limits = Limits::default();
-    let content = input::bytes(file, limits.bytes as u64).map_err(|error| error.to_string())?;
+    let content = input::bytes(file, MAX_FILE).map_err(|error| error.to_string())?;
     let shown = file.display().to_string();
     let broken = |error: YamlError| format!("error converting YAML to JSON: {error}");
-    let source = Source::read(&shown, content, &limits).map_err(broken)?;
-    let nodes = parse_documents(&source, &limits).map_err(broken)?;
+    let nodes = read_documents(&shown, content).map_err(broken)?;
     nodes.iter().map(|node| node.to_json_of_yaml11().map_err(broken)).collect()
 }
 

@@ -1,7 +1,7 @@
 //! HelmReleases (CLI-CRE08).
 
 use serde_json::{Map, Value};
-use weir_yaml::{Limits, Source, YamlError, parse_first_document};
+use weir_yaml::{YamlError, read_first_document};
 
 use super::super::flag::{Flags, duration, list, one_of, switch, text};
 use super::super::reference;
@@ -141,9 +141,7 @@ fn read_values(file: &str) -> Result<Map<String, Value>, Error> {
     let failed = |step: &str, reason: String| Error::Flags(format!("{step} from {file} failed: {reason}"));
     let content = crate::input::content(file).map_err(|error| failed("reading values", error.to_string()))?;
     let refused = |error: YamlError| failed("converting values to JSON", error.to_string());
-    let limits = Limits::default();
-    let source = Source::read(file, content, &limits).map_err(refused)?;
-    let document = parse_first_document(&source, &limits).map_err(refused)?;
+    let document = read_first_document(file, content).map_err(refused)?;
     let Some(document) = document else { return Ok(Map::new()) };
     match document.to_json_of_yaml11().map_err(refused)? {
         Value::Object(values) => Ok(values),
