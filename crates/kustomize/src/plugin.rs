@@ -163,8 +163,13 @@ fn origin_of(config: &Resource) -> Option<Arc<Origin>> {
     }))
 }
 
+/// Reads a configuration as most are read.
+fn decode<T: Decode>(config: &Resource) -> Result<T, Error> {
+    decode_by(config, Strictness::LENIENT)
+}
+
 /// Reads a configuration the way the reference does: printed, which refuses keys that stand twice, then decoded.
-fn decode<T: Decode>(config: &Resource, strictness: Strictness) -> Result<T, Error> {
+fn decode_by<T: Decode>(config: &Resource, strictness: Strictness) -> Result<T, Error> {
     config.to_yaml()?;
     let node = normalised(&config.node, Quotes::Yaml).map_err(PatchError::Render)?;
     Ok(Decoder::document(strictness, &node)?)

@@ -10,7 +10,7 @@ use crate::Error;
 use crate::build::Build;
 use crate::generate::error::GenerateError;
 use crate::generate::{config_map, secret};
-use crate::kustomization::{ConfigMapArgs, SecretArgs, Strictness, decodes};
+use crate::kustomization::{ConfigMapArgs, SecretArgs, decodes};
 use crate::loader::Loader;
 use crate::resource::Resource;
 
@@ -61,15 +61,15 @@ pub(super) fn run(
 ) -> Result<Vec<Resource>, Error> {
     let made = match kind {
         GeneratorKind::ConfigMap => {
-            let args = named_after(decode(config, Strictness::LENIENT)?, config);
+            let args = named_after(decode(config)?, config);
             config_map(build, loader, &args, &args.options.clone().unwrap_or_default())?
         }
         GeneratorKind::Secret => {
-            let mut args: SecretArgs = decode(config, Strictness::LENIENT)?;
+            let mut args: SecretArgs = decode(config)?;
             args.common = named_after(args.common, config);
             secret(build, loader, &args, &args.common.options.clone().unwrap_or_default())?
         }
-        GeneratorKind::IamPolicy => iam_policy(&decode(config, Strictness::LENIENT)?)?,
+        GeneratorKind::IamPolicy => iam_policy(&decode(config)?)?,
         GeneratorKind::HelmChart => {
             let mut text = String::new();
             config.write_yaml(&mut text)?;

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use super::decode;
 use super::error::PluginError;
+use super::{decode, decode_by};
 use crate::build::Build;
 use crate::fieldspec::FieldSpec;
 use crate::kustomization::{
@@ -128,35 +128,35 @@ pub(super) fn configure(
 ) -> Result<Box<dyn Transformer>, Error> {
     Ok(match kind {
         TransformerKind::Annotations => {
-            let plugin: Annotations = decode(config, Strictness::LENIENT)?;
+            let plugin: Annotations = decode(config)?;
             Box::new(AnnotationsTransformer::new(plugin.annotations, &plugin.specs))
         }
         TransformerKind::Label => {
-            let plugin: Labels = decode(config, Strictness::LENIENT)?;
+            let plugin: Labels = decode(config)?;
             Box::new(LabelTransformer::new(plugin.labels, &plugin.specs))
         }
         TransformerKind::ImageTag => {
-            let plugin: ImageTag = decode(config, Strictness::LENIENT)?;
+            let plugin: ImageTag = decode(config)?;
             Box::new(ImageTagTransformer::new(plugin.image, &plugin.specs))
         }
-        TransformerKind::Namespace => Box::new(namespace(decode(config, Strictness::LENIENT)?)?),
+        TransformerKind::Namespace => Box::new(namespace(decode(config)?)?),
         TransformerKind::Prefix | TransformerKind::Suffix | TransformerKind::PrefixSuffix => {
-            Box::new(affixes(decode(config, Strictness::TEXTUAL)?, kind)?)
+            Box::new(affixes(decode_by(config, Strictness::TEXTUAL)?, kind)?)
         }
         TransformerKind::ReplicaCount => {
-            let plugin: ReplicaCount = decode(config, Strictness::LENIENT)?;
+            let plugin: ReplicaCount = decode(config)?;
             Box::new(ReplicaCountTransformer::new(plugin.replica, &plugin.specs))
         }
         TransformerKind::Replacement => {
-            let plugin: Replacements = decode(config, Strictness::LENIENT)?;
+            let plugin: Replacements = decode(config)?;
             Box::new(ReplacementTransformer::load(build, loader, &plugin.replacements)?)
         }
         TransformerKind::PatchStrategicMerge => {
-            let plugin: StrategicMerge = decode(config, Strictness::LENIENT)?;
+            let plugin: StrategicMerge = decode(config)?;
             Box::new(StrategicMergeTransformer::load_both(build, loader, &plugin.paths, &plugin.patches)?)
         }
         TransformerKind::PatchJson6902 => {
-            let plugin: JsonPatch = decode(config, Strictness::LENIENT)?;
+            let plugin: JsonPatch = decode(config)?;
             let patch = Patch {
                 target: plugin.target,
                 path: plugin.path,
@@ -166,12 +166,10 @@ pub(super) fn configure(
             Box::new(Json6902Transformer::load(build, loader, &patch)?)
         }
         TransformerKind::Patch => {
-            let AnyPatch { path, patch, target, options } = decode(config, Strictness::LENIENT)?;
+            let AnyPatch { path, patch, target, options } = decode(config)?;
             Box::new(PatchTransformer::load(build, loader, &Patch { path, patch, target, options })?)
         }
-        TransformerKind::ValueAdd => {
-            Box::new(ValueAddTransformer::load(build, loader, decode(config, Strictness::LENIENT)?)?)
-        }
+        TransformerKind::ValueAdd => Box::new(ValueAddTransformer::load(build, loader, decode(config)?)?),
         TransformerKind::Hash => Box::new(HashTransformer),
     })
 }
