@@ -82,11 +82,8 @@ impl Options {
         Self {
             reorder: Reorder::Unspecified,
             load_restriction: LoadRestriction::RootOnly,
-            managed_by_label: false,
             custom_schema: CustomSchema::Replaces,
-            remote: None,
-            stop: Stop::default(),
-            on_warning: |_| {},
+            ..Self::gitops()
         }
     }
 }
