@@ -42,11 +42,11 @@ use crate::command::watch::Watch;
 use crate::command::why::Why;
 use crate::error::Error;
 use crate::examples;
+use crate::flag_forms;
 use crate::global::Global;
 use crate::output::progress;
 use crate::plugin::Plugins;
 use crate::refusal;
-use crate::switches;
 use crate::verb::OnKinds;
 
 /// Shows and steers GitOps in a Kubernetes cluster.
@@ -232,15 +232,15 @@ enum Asked {
 /// Reads the command line. A plugin takes the place of this process.
 fn parse() -> Result<Asked, clap::Error> {
     let plugins = Plugins::find(Cli::command);
-    let words = switches::with_lists_behind(std::env::args_os().collect());
+    let words = flag_forms::with_lists_behind(std::env::args_os().collect());
     if plugins.is_empty() {
-        let matches = switches::read(words, |words| commands().try_get_matches_from(words))?;
+        let matches = flag_forms::read(words, |words| commands().try_get_matches_from(words))?;
         return read(&matches);
     }
     if let Some(error) = plugins.run(commands()) {
         return Ok(Asked::Plugin(error));
     }
-    let matches = switches::read(words, |words| plugins.listed(commands()).try_get_matches_from(words))?;
+    let matches = flag_forms::read(words, |words| plugins.listed(commands()).try_get_matches_from(words))?;
     read(&matches)
 }
 
@@ -250,7 +250,7 @@ pub(crate) fn commands() -> clap::Command {
 }
 
 fn as_read(command: clap::Command) -> clap::Command {
-    switches::with_any_values(examples::kept_whole(command)).mut_subcommands(as_read)
+    flag_forms::with_any_values(examples::kept_whole(command)).mut_subcommands(as_read)
 }
 
 fn read(matches: &clap::ArgMatches) -> Result<Asked, clap::Error> {

@@ -13,6 +13,7 @@
 //!                                 ├── examples  of each command, for help texts, man pages and tests
 //!                                 ├── kustomization  files in, objects out
 //!                                 ├── refusal   of a command line, in Flux's words
+//!                                 ├── flag_forms  forms of flags that Flux takes, and the parser does not
 //!                                 ├── given     flags with an empty value
 //!                                 ├── csv       lists on the command line
 //!                                 ├── enumeration  flags that take one of a few words
@@ -36,6 +37,7 @@ mod enumeration;
 mod environment;
 mod error;
 mod examples;
+mod flag_forms;
 mod given;
 mod global;
 mod input;
@@ -48,7 +50,6 @@ mod output;
 mod plugin;
 mod readiness;
 mod refusal;
-mod switches;
 mod verb;
 
 fn main() -> std::process::ExitCode {

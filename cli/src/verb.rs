@@ -3,8 +3,8 @@
 use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches};
 
 use crate::examples;
+use crate::flag_forms;
 use crate::kind::{Group, KINDS, Kind};
-use crate::switches;
 
 /// The target of a verb.
 #[derive(Debug, Clone, Copy)]
@@ -188,7 +188,7 @@ fn leaf_of_kind<V: Verb>(kind: &'static Kind, group: &str) -> Command {
 fn leaf<V: Verb>(target: Target, word: &'static str, words: &str) -> Command {
     let examples = V::examples(target, &format!("weir {} {words}", V::WORD));
     // The texts come last: flags bring the documentation of their struct along.
-    let command = switches::with_any_values(V::arguments(target, Command::new(word)));
+    let command = flag_forms::with_any_values(V::arguments(target, Command::new(word)));
     examples::with(command.about(V::about(target)), &examples)
 }
 
