@@ -15,25 +15,12 @@ use crate::store::Directory;
 
 /// Bytes of a blob from which on it is worth to find it in its pack. Nearly all files are far smaller.
 const LARGE_BLOB: u64 = 4 << 20;
+/// Files of a tree that are read. The Linux kernel has 90 000.
+const MAX_FILES: usize = 500_000;
+/// Directories inside each other that are read.
+const MAX_DEPTH: usize = 128;
 /// Runes of a commit subject that go into events and logs.
 const MAX_SUMMARY: usize = 50;
-
-/// Caps on what is read of a tree.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// Files of a tree. The Linux kernel has 90 000.
-    pub files: usize,
-    /// Bytes of one blob that is held in memory: one that is read whole, or of which there is only a difference to another.
-    pub blob: u64,
-    /// Directories inside each other.
-    pub depth: usize,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self { files: 500_000, blob: MAX_BLOB, depth: 128 }
-    }
-}
 
 /// The metadata of a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -129,7 +116,6 @@ pub struct Checkout {
     object: ObjectId,
     commit: CommitInfo,
     revision: String,
-    limits: Limits,
 }
 
 impl Checkout {
@@ -140,7 +126,7 @@ impl Checkout {
         revision: String,
     ) -> Result<Self, Error> {
         let commit = CommitInfo::read(&directory.open()?, commit)?;
-        Ok(Self { directory, object, commit, revision, limits: Limits::default() })
+        Ok(Self { directory, object, commit, revision })
     }
 
     /// A repository without a commit: its commit is the null one, without files.
@@ -155,7 +141,7 @@ impl Checkout {
             time: 0,
             tree: id_of(empty_tree(&repository)?)?,
         };
-        Ok(Self { directory, object: null, commit, revision: String::new(), limits: Limits::default() })
+        Ok(Self { directory, object: null, commit, revision: String::new() })
     }
 
     /// The same repository at another commit that is in it, for example a new one. Its revision is the commit's alone.
@@ -205,13 +191,13 @@ impl Checkout {
     /// # Errors
     /// When the repository cannot be opened.
     pub fn reader(&self) -> Result<Reader, Error> {
-        Reader::of(&self.directory, self.limits)
+        Reader::of(&self.directory)
     }
 
     /// The files of a commit below `subtree` (empty for all), sorted by path; no submodules.
     ///
     /// # Errors
-    /// When the tree cannot be read or is beyond the limits. A missing subtree has no files.
+    /// When the tree cannot be read or is larger than the caps. A missing subtree has no files.
     pub fn files(&self, commit: ObjectId, subtree: &str) -> Result<Vec<GitFile>, Error> {
         let reader = self.reader()?;
         let root = reader.objects.tree_of(commit)?;
@@ -230,7 +216,7 @@ impl Checkout {
     /// The content of a blob.
     ///
     /// # Errors
-    /// When it cannot be read or is beyond the limits.
+    /// When it cannot be read or is larger than the caps.
     pub fn read(&self, blob: ObjectId) -> Result<Vec<u8>, Error> {
         self.reader()?.read(blob)
     }
@@ -240,7 +226,6 @@ impl Checkout {
 pub struct Reader {
     objects: Objects,
     packs: PathBuf,
-    limits: Limits,
     /// True when a blob may be missing because nobody wanted it.
     is_partial: bool,
     /// Done once a name that is left out has been logged.
@@ -248,9 +233,9 @@ pub struct Reader {
 }
 
 impl Reader {
-    pub(crate) fn of(directory: &Directory, limits: Limits) -> Result<Self, Error> {
+    pub(crate) fn of(directory: &Directory) -> Result<Self, Error> {
         let (objects, packs) = (directory.open()?, directory.packs());
-        Ok(Self { objects, packs, limits, is_partial: directory.is_partial(), told: Once::new() })
+        Ok(Self { objects, packs, is_partial: directory.is_partial(), told: Once::new() })
     }
 
     pub(crate) fn objects(&self) -> &Objects {
@@ -270,8 +255,8 @@ impl Reader {
             |what: &str, limit: usize| Err(Error::Limit { what: what.to_owned(), limit: limit as u64 });
         let (mut pending, mut count) = (vec![(prefix.to_owned(), tree, 0)], 0);
         while let Some((directory, id, depth)) = pending.pop() {
-            if depth > self.limits.depth {
-                return limit("depth of the tree", self.limits.depth);
+            if depth > MAX_DEPTH {
+                return limit("depth of the tree", MAX_DEPTH);
             }
             for node in self.list(id)? {
                 let path = match directory.as_str() {
@@ -285,8 +270,8 @@ impl Reader {
                     pending.push((path, node.id, depth + 1));
                 }
             }
-            if count > self.limits.files {
-                return limit("number of files", self.limits.files);
+            if count > MAX_FILES {
+                return limit("number of files", MAX_FILES);
             }
         }
         Ok(())
@@ -325,7 +310,7 @@ impl Reader {
     /// The content of a blob.
     ///
     /// # Errors
-    /// When it cannot be read or is beyond the limits.
+    /// When it cannot be read or is larger than the caps.
     pub fn read(&self, blob: ObjectId) -> Result<Vec<u8>, Error> {
         Ok(self.blob(blob)?.as_ref().to_vec())
     }
@@ -333,10 +318,10 @@ impl Reader {
     /// The content of a blob without a copy.
     ///
     /// # Errors
-    /// When it cannot be read or is beyond the limits.
+    /// When it cannot be read or is larger than the caps.
     pub fn blob(&self, blob: ObjectId) -> Result<BlobContent<'_>, Error> {
-        if self.size(blob)? > self.limits.blob {
-            return Err(Error::Limit { what: format!("size of blob {blob}"), limit: self.limits.blob });
+        if self.size(blob)? > MAX_BLOB {
+            return Err(Error::Limit { what: format!("size of blob {blob}"), limit: MAX_BLOB });
         }
         self.objects.blob(blob)
     }

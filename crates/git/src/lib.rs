@@ -44,7 +44,7 @@ mod transport;
 pub use gix_hash::ObjectId;
 pub use weir_http::{Profile, Proxy};
 
-pub use self::checkout::{Checkout, CommitInfo, GitFile, Limits, Reader, TreeKind, TreeNode};
+pub use self::checkout::{Checkout, CommitInfo, GitFile, Reader, TreeKind, TreeNode};
 pub use self::client::{Git, GitConfig, STEPS};
 pub use self::commit::{Author, CommitRequest, Signer};
 pub use self::conversation::{Advertisement, Answer, ConversationError};

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use gix_hash::ObjectId;
 
-use crate::checkout::{Limits, Reader, TreeKind};
+use crate::checkout::{Reader, TreeKind};
 use crate::conversation::{Conversation, Reach, Request};
 use crate::error::Error;
 use crate::part::Part;
@@ -34,7 +34,7 @@ pub(crate) fn complete(
 }
 
 fn missing(directory: &Directory, tree: ObjectId, part: &Part) -> Result<Vec<ObjectId>, Error> {
-    let reader = Reader::of(directory, Limits::default())?;
+    let reader = Reader::of(directory)?;
     let present = reader.objects().presence()?;
     let mut missing = BTreeSet::new();
     reader.walk(tree, "", &|path| part.wants(path, true), |path, node| {

@@ -7,7 +7,7 @@ use weir_testkit::GitServer;
 
 use super::*;
 
-/// A file beyond this is never read as a whole (`weir_git::Limits`).
+/// Size of a file that is never read as a whole (`MAX_BLOB` of `weir_git`).
 const BEYOND_MEMORY: usize = (256 << 20) + 1;
 
 #[rstest]
