@@ -11,6 +11,27 @@ async fn world(reconciler: MarkReady) -> World {
     World::start(flags(&[]), EventsArgs::default(), reconciler).await
 }
 
+/// Makes a Receiver, and waits until it is Ready.
+async fn with_ready(world: &World, name: &str) -> Api<DynamicObject> {
+    world.receiver(name, "").await;
+    let receivers = world.receivers().await;
+    wait_ready(&receivers, name, DEADLINE).await.unwrap();
+    receivers
+}
+
+/// Requests a run, and waits until the request is handled.
+async fn requested(receivers: &Api<DynamicObject>, name: &str) -> DynamicObject {
+    let token = touch_requested_at(receivers, name).await.unwrap();
+    let handled = wait_for(receivers, name, "the request is handled", DEADLINE, |object| {
+        object.is_some_and(|object| object.data["status"]["lastHandledReconcileAt"] == token.as_str())
+    });
+    handled.await.unwrap().unwrap()
+}
+
+fn finalizers(names: &[&str]) -> Patch<serde_json::Value> {
+    Patch::Merge(serde_json::json!({"metadata": {"finalizers": names}}))
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn an_object_gets_its_finalizer_its_status_and_an_event() {
     let world = world(MarkReady::default()).await;
@@ -30,9 +51,7 @@ async fn an_object_gets_its_finalizer_its_status_and_an_event() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_event_that_comes_again_counts_up() {
     let world = world(MarkReady::default()).await;
-    world.receiver("a", "").await;
-    let receivers = world.receivers().await;
-    wait_ready(&receivers, "a", DEADLINE).await.unwrap();
+    let receivers = with_ready(&world, "a").await;
     touch_requested_at(&receivers, "a").await.unwrap();
     let events: Api<Event> = Api::namespaced(world.env.client.clone(), &world.namespace);
     let counts = eventually("the event to count two", DEADLINE, async || {
@@ -47,14 +66,8 @@ async fn an_event_that_comes_again_counts_up() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_request_is_recorded_as_handled() {
     let world = world(MarkReady::default()).await;
-    world.receiver("a", "").await;
-    let receivers = world.receivers().await;
-    wait_ready(&receivers, "a", DEADLINE).await.unwrap();
-    let token = touch_requested_at(&receivers, "a").await.unwrap();
-    let handled = wait_for(&receivers, "a", "the request is handled", DEADLINE, |object| {
-        object.is_some_and(|object| object.data["status"]["lastHandledReconcileAt"] == token.as_str())
-    });
-    handled.await.unwrap();
+    let receivers = with_ready(&world, "a").await;
+    requested(&receivers, "a").await;
     world.stop().await;
 }
 
@@ -65,11 +78,7 @@ async fn a_suspended_object_is_not_reconciled_but_its_request_is_recorded() {
     let world = world(reconciler).await;
     world.receiver("a", "suspend: true").await;
     let receivers = world.receivers().await;
-    let token = touch_requested_at(&receivers, "a").await.unwrap();
-    let handled = wait_for(&receivers, "a", "the request is recorded", DEADLINE, |object| {
-        object.is_some_and(|object| object.data["status"]["lastHandledReconcileAt"] == token.as_str())
-    });
-    let object = handled.await.unwrap().unwrap();
+    let object = requested(&receivers, "a").await;
     assert!(condition(&object, "Ready").is_none());
     assert_eq!(runs.load(Ordering::SeqCst), 0);
     // It has a series all the same, as in Flux.
@@ -83,9 +92,7 @@ async fn a_deleted_object_is_finalized_once_and_goes() {
     let reconciler = MarkReady::default();
     let finalized = reconciler.finalized.clone();
     let world = world(reconciler).await;
-    world.receiver("a", "").await;
-    let receivers = world.receivers().await;
-    wait_ready(&receivers, "a", DEADLINE).await.unwrap();
+    let receivers = with_ready(&world, "a").await;
     receivers.delete("a", &DeleteParams::default()).await.unwrap();
     wait_gone(&receivers, "a", DEADLINE).await.unwrap();
     assert_eq!(finalized.load(Ordering::SeqCst), 1);
@@ -96,9 +103,7 @@ async fn a_deleted_object_is_finalized_once_and_goes() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_deletion_that_fails_is_counted_as_an_error() {
     let world = world(MarkReady::default()).await;
-    world.receiver("stuck", "").await;
-    let receivers = world.receivers().await;
-    wait_ready(&receivers, "stuck", DEADLINE).await.unwrap();
+    let receivers = with_ready(&world, "stuck").await;
     receivers.delete("stuck", &DeleteParams::default()).await.unwrap();
     wait_gone(&receivers, "stuck", DEADLINE).await.unwrap();
     let text = world.env.metrics.encode().unwrap();
@@ -119,13 +124,8 @@ async fn a_deletion_that_fails_is_counted_as_an_error() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_deleted_object_that_others_keep_shows_its_last_generation() {
     let world = world(MarkReady::default()).await;
-    world.receiver("a", "").await;
-    let receivers = world.receivers().await;
-    wait_ready(&receivers, "a", DEADLINE).await.unwrap();
-    let patch = |finalizers: serde_json::Value| {
-        Patch::Merge(serde_json::json!({"metadata": {"finalizers": finalizers}}))
-    };
-    let both = patch(serde_json::json!(["finalizers.fluxcd.io", "example.com/other"]));
+    let receivers = with_ready(&world, "a").await;
+    let both = finalizers(&["finalizers.fluxcd.io", "example.com/other"]);
     receivers.patch("a", &PatchParams::default(), &both).await.unwrap();
     receivers.delete("a", &DeleteParams::default()).await.unwrap();
     let is_let_go = |object: Option<&kube::core::DynamicObject>| {
@@ -136,7 +136,7 @@ async fn a_deleted_object_that_others_keep_shows_its_last_generation() {
     let kept =
         wait_for(&receivers, "a", "its own finalizer to go", DEADLINE, is_let_go).await.unwrap().unwrap();
     assert_eq!(kept.data["status"]["observedGeneration"], kept.metadata.generation.unwrap());
-    receivers.patch("a", &PatchParams::default(), &patch(serde_json::Value::Null)).await.unwrap();
+    receivers.patch("a", &PatchParams::default(), &finalizers(&[])).await.unwrap();
     wait_gone(&receivers, "a", DEADLINE).await.unwrap();
     world.stop().await;
 }
@@ -149,22 +149,15 @@ async fn an_object_that_lost_its_finalizer_is_finalized_while_others_keep_it() {
     let world = world(reconciler).await;
     world.receiver("a", "suspend: true").await;
     let receivers = world.receivers().await;
-    let token = touch_requested_at(&receivers, "a").await.unwrap();
-    let handled = wait_for(&receivers, "a", "the request is recorded", DEADLINE, |object| {
-        object.is_some_and(|object| object.data["status"]["lastHandledReconcileAt"] == token.as_str())
-    });
-    handled.await.unwrap();
-    let patch = |finalizers: serde_json::Value| {
-        Patch::Merge(serde_json::json!({"metadata": {"finalizers": finalizers}}))
-    };
-    let other = patch(serde_json::json!(["example.com/other"]));
+    requested(&receivers, "a").await;
+    let other = finalizers(&["example.com/other"]);
     receivers.patch("a", &PatchParams::default(), &other).await.unwrap();
     receivers.delete("a", &DeleteParams::default()).await.unwrap();
     let once = async || (finalized.load(Ordering::SeqCst) == 1).then_some(());
     eventually("the end of its work", DEADLINE, once).await.unwrap();
     let kept = receivers.get("a").await.unwrap();
     assert_eq!(kept.metadata.finalizers.unwrap(), ["example.com/other"]);
-    receivers.patch("a", &PatchParams::default(), &patch(serde_json::Value::Null)).await.unwrap();
+    receivers.patch("a", &PatchParams::default(), &finalizers(&[])).await.unwrap();
     wait_gone(&receivers, "a", DEADLINE).await.unwrap();
     world.stop().await;
 }
@@ -175,9 +168,7 @@ async fn an_object_that_does_not_fit_is_let_go_when_it_is_deleted() {
     let reconciler = MarkReady::default();
     let (runs, finalized) = (reconciler.runs.clone(), reconciler.finalized.clone());
     let world = world(reconciler).await;
-    world.receiver("a", "").await;
-    let receivers = world.receivers().await;
-    wait_ready(&receivers, "a", DEADLINE).await.unwrap();
+    let receivers = with_ready(&world, "a").await;
     let before = runs.load(Ordering::SeqCst);
     // The API server takes an object without a spec.
     let patch = Patch::Merge(serde_json::json!({"spec": null}));
@@ -360,8 +351,7 @@ async fn an_object_that_is_deleted_before_it_is_known_gets_no_finalizer() {
     let once = async || (finalized.load(Ordering::SeqCst) == 1).then_some(());
     eventually("the end of its work", DEADLINE, once).await.unwrap();
     assert_eq!(runs.load(Ordering::SeqCst), 1, "of the other object");
-    let free = Patch::Merge(serde_json::json!({"metadata": {"finalizers": null}}));
-    receivers.patch("going", &PatchParams::default(), &free).await.unwrap();
+    receivers.patch("going", &PatchParams::default(), &finalizers(&[])).await.unwrap();
     wait_gone(&receivers, "going", DEADLINE).await.unwrap();
     let text = world.env.metrics.encode().unwrap();
     assert!(text.contains("controller_runtime_reconcile_errors_total{controller=\"receiver\"} 0"), "{text}");
