@@ -87,8 +87,8 @@ fn is_by_move(refused: &Error) -> bool {
     is_about_words || unknown_flag(refused).is_some()
 }
 
-/// Returns true when a word is refused that may stand there, as it was the value of a flag that was given behind one that is not known
-/// (`get ks a --nope -n x`).
+/// Returns true when a word is refused only because the flag before it was moved away as the value of an unknown one (`get ks a --nope
+/// -n x`).
 fn is_left_over<Read>(
     refused: &Error,
     words: &[OsString],

@@ -154,9 +154,9 @@ pub fn write(tree: &dyn Tree, keep: &dyn Fn(&RelPath, bool) -> bool, out: impl W
     write_after(tree, keep, None, sink::Plain(out)).map(drop)
 }
 
-/// Like [`write`], with the same bytes: parts that `previous` has too are copied from it. Returns the parts that the
-/// next archive can copy from this one, and passes to `out` the copied parts, and the pieces in which they may lie
-/// (docs/adr/0014).
+/// Like [`write`], with the same bytes, but copies the parts that `previous` has, too; `out` learns which parts are
+/// copied, and in which pieces they may lie (docs/adr/0014). Returns the parts that the next archive can copy from
+/// this one.
 ///
 /// # Errors
 /// As [`write`], and when the file of `previous` is not what it was when it was written.

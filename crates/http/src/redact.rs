@@ -12,8 +12,8 @@ pub const REDACTED: &str = "<redacted>";
 /// which they are.
 const MIN_SECRET: usize = 4;
 
-/// Returns a text with the placeholder where it has a secret: as it is, as it stands in a query or a form, in JSON, and
-/// cut off at the end of the text. Secrets that overlap are replaced as one.
+/// Returns a text with the placeholder in the place of each secret: plain, encoded for a query, a form or JSON, or cut
+/// off at the end of the text. Secrets that overlap are replaced as one.
 #[must_use]
 pub fn redact(text: &str, secrets: &[SecretString], placeholder: &str) -> String {
     let secrets = secrets.iter().map(|secret| secret.expose_secret().trim());

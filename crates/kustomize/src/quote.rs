@@ -51,8 +51,8 @@ pub(crate) fn cause(cause: YamlError, kind: &str) -> YamlError {
     }
 }
 
-/// Text that cannot be parsed does not say for sure what it is a patch of: one that aims at no certain other kind and speaks
-/// of data is taken for one of a Secret.
+/// Text that cannot be parsed may patch any kind: it is taken for a patch of a Secret if it aims at no other kind and
+/// mentions data.
 fn may_hold_values(text: &str, kind: &str) -> bool {
     let is_other_kind = !kind.is_empty() && kind.chars().all(char::is_alphanumeric);
     kind.contains("Secret") || text.contains("Secret") || (!is_other_kind && names_data(text))

@@ -1,5 +1,5 @@
-//! The parts of an object that the ledger looks at. They are taken from the server's answer as it is read: of the managed fields, which
-//! are half of it, only a number is kept, and of the spec only what tells health.
+//! The parts of an object that the ledger looks at. They are picked while the server's answer is parsed. Of the managed fields, half of
+//! the answer, only a hash is kept, and of the spec only what the health depends on.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

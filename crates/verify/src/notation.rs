@@ -64,7 +64,7 @@ pub enum Judgement {
 
 impl Statement {
     /// Judges a signature of the manifest with `digest` by this statement. `now` decides what is expired, `answers` what was
-    /// revoked. With the answers to what is lacking it is to be judged again; every time less is lacking.
+    /// revoked. A signature that lacks answers is judged again with them; each time fewer are lacking.
     ///
     /// # Errors
     /// When the signature is not over this artifact, or something is wrong with it that the statement enforces.

@@ -22,7 +22,8 @@ use crate::{
     rpc,
 };
 
-/// Parses a command line of the service. Here the code of the whole service is made, once for all programs that have it.
+/// Parses a command line of the service. It is not generic, so that the service is compiled here, once for all programs
+/// that run it.
 ///
 /// # Errors
 /// When it is wrong, or asks for help or the version.

@@ -76,9 +76,9 @@ impl Builds {
         Self { turns, budget: Budget::new(bytes), remote }
     }
 
-    /// Builds on a thread of its own, with what fetches remote bases for so long and not beyond a cancellation, and with the
-    /// turn that it lends while it waits for something else. Its share of memory grows with what it reads; a build for which
-    /// there is none left is done again when there is, in the order of arrival. Dropping the future stops the build.
+    /// Builds on a thread of its own. Remote bases are fetched for `time` at most, and not beyond a cancellation; a build
+    /// that waits for something else lends its turn. Its share of memory grows with what it reads; a build for which there
+    /// is none left is done again when there is, in the order of arrival. Dropping the future stops the build.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         files: ArtifactFiles,

@@ -85,8 +85,8 @@ impl Variables {
         self.secret.iter().filter_map(|name| self.get(name))
     }
 
-    /// The same variables, those that come from Secrets with words in place of their values that no YAML takes for anything but
-    /// text: what is built with them cannot show a value, whatever is made of it.
+    /// The same variables with a placeholder for each value that comes from a Secret. YAML takes it for text and nothing else;
+    /// no build with these variables can show a value.
     pub(crate) fn masked(&self) -> Self {
         let mut masked = self.clone();
         for name in &self.secret {

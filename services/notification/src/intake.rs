@@ -95,8 +95,8 @@ impl Intake {
         self.state.accepted.subscribe()
     }
 
-    /// Takes one event of so many bytes. It is on disk, if anyone wants it, when this returns, also when that is that it is a duplicate,
-    /// and gets there also if the sender gives up before.
+    /// Takes one event of so many bytes. When this returns, the event is on disk if an Alert asks for it, also where it is a duplicate.
+    /// A sender that gives up earlier does not stop that.
     ///
     /// # Errors
     /// When the event cannot be written to disk.

@@ -26,7 +26,8 @@ const STORAGE_THREADS_PER_PROCESSOR: usize = 2;
 /// Name of this client to chart repositories, which keep statistics by it.
 const USER_AGENT: &str = "flux/v2";
 
-/// Parses a command line of the service. Here the code of the whole service is made, once for all programs that have it.
+/// Parses a command line of the service. It is not generic, so that the service is compiled here, once for all programs
+/// that run it.
 ///
 /// # Errors
 /// When it is wrong, or asks for help or the version.

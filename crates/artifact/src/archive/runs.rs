@@ -8,11 +8,11 @@ use super::gzip::{Gzip, Part};
 use super::{Sink, Tree, TreeKind, entry};
 use crate::{Opened, RelPath};
 
-/// A run ends when it has so many bytes: what a change of one file costs is a run, and what many runs cost is that
-/// each begins without knowing the words of the one before.
+/// Bytes after which a run ends. A change of one file makes one run anew, so that they are small; each begins with
+/// an empty dictionary, so that they are not smaller.
 const RUN_BYTES: u64 = 256 * 1024;
-/// A run also ends, at one of so many names, by the name itself: a file that is new or grows moves only the ends up to
-/// the next such name.
+/// A run also ends at one name in so many, which its checksum chooses. A file that is new or has grown moves only the
+/// ends up to the next such name.
 const RUN_NAMES: u32 = 64;
 /// Bytes that an entry counts beside its content: its header.
 const HEADER_BYTES: u64 = 512;

@@ -1,5 +1,5 @@
-//! How an artifact comes to lie on the disk: small ones as a file, large ones as pieces, of which those that the artifact
-//! before has too are linked instead of written (docs/adr/0014).
+//! Writes an artifact to the disk: a small one as a file, a large one as pieces. Pieces that the artifact before has,
+//! too, are linked instead (docs/adr/0014).
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -15,8 +15,8 @@ use crate::room::Room;
 
 /// Pieces after which they become twice as large, so that an artifact of 7 GiB has no more than [`MAX_PIECES`].
 const PIECES_OF_A_SIZE: usize = MAX_PIECES / 4;
-/// Factor by which a piece that goes on like an old one may be larger than others: it ends where that one did, and with it the
-/// difference to the artifact before.
+/// Factor by which a piece may be larger than others to end where one of the artifact before did: the pieces behind it are the
+/// same again.
 const GROWTH: u64 = 3;
 /// Bytes after which the disk is ordered to begin, so that it has little left to do at the end.
 const FLUSH_BYTES: u64 = 64 << 20;

@@ -1,6 +1,6 @@
-//! Where an artifact's bytes go: to the disk and into the digest. For a large one each has a thread of its own, while the
-//! next bytes are made: of an artifact that is mostly copied (docs/adr/0007) none of the three is quick enough to be done by
-//! another. Most artifacts are small, and done before a thread has started.
+//! Writes the bytes of an artifact to the disk and into the digest. For a large one these have a thread each, beside the one
+//! that makes the bytes: where most are copied (docs/adr/0007), one thread cannot do two of the three in time. Most
+//! artifacts are small, and done before a thread has started.
 
 use std::io::{self, BufWriter, Write};
 use std::sync::Arc;

@@ -28,8 +28,8 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// Reads an answer and hands the bytes of its pack on. `is_cut` is whether the request has named a depth, for then
-    /// the answer has a part more.
+    /// Reads an answer and hands the bytes of its pack on. `is_cut` is true where the request has named a depth: the
+    /// answer has one more part then.
     ///
     /// # Errors
     /// When the answer breaks off, cannot be read or is a refusal, or `pack` fails.

@@ -99,8 +99,8 @@ impl Reference {
     }
 }
 
-/// The counted lines of an audit log. The last one may be half written, and is left out then; any other that is not understood is
-/// an error: what is not counted was never asked, for the tests.
+/// The counted lines of an audit log. The last one is left out where it is half written. Any other that cannot be read is an
+/// error: tests take what is not counted for what was never asked.
 fn counted(path: &Path) -> Result<impl Iterator<Item = Result<Line, Error>>, Error> {
     let mut log = BufReader::new(std::fs::File::open(path).map_err(Error::file(path))?);
     let lines =

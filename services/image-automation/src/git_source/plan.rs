@@ -86,8 +86,8 @@ impl GitPlan {
         full_name(&self.checkout)
     }
 
-    /// Returns true when the next run finds in its checkout what this one pushes, by the words of the spec: a name that stands for the push
-    /// branch is another place to Flux.
+    /// Returns true when the next run checks out what this one pushes, by the text of the spec: a `name` counts as another place, as in
+    /// Flux, even if it is the push branch.
     pub(crate) fn follows_push(&self) -> bool {
         !self.switches && !matches!(self.checkout, Reference::Name(_))
     }

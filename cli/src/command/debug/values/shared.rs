@@ -1,5 +1,5 @@
-//! Values as Flux holds them: a merge shares maps and lists with what it takes them from. Therefore a value that is put at a path into
-//! a map that is the release's alone becomes one of the release's own, which go over everything; any other is under them.
+//! Values as Flux holds them: a merge shares maps and lists instead of copying them. A value that is put at a path into a map of the
+//! release's own values therefore overrides everything, as they do; one that is put into any other map is overridden by them.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

@@ -1,5 +1,5 @@
-//! Lists with elements that lack keys, or with several of the same keys: all elements are looked at for each one, as the
-//! reference does it, whose results depend on it.
+//! Lists with elements that lack keys, or with several of the same keys. As in the reference, each element is compared
+//! with all others: the results depend on it.
 
 use weir_yaml::{Node, Scalar, Tag};
 
