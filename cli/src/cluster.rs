@@ -152,8 +152,8 @@ impl Cluster {
         got.map_err(|error| Error::api(kind, error))
     }
 
-    /// Returns a line that names the object that was perhaps meant by the name of one that is not there: one of nearly that name,
-    /// or one in another namespace. Nothing when there is none, or when it cannot be found out soon.
+    /// Returns a line that suggests another object for a name that does not exist: one of a similar name, or one in another
+    /// namespace. Nothing when there is none, or when it cannot be found out soon.
     pub(crate) async fn similar(&self, kind: &'static Kind, name: &str) -> String {
         if name.is_empty() {
             return String::new();

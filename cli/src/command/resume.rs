@@ -116,8 +116,8 @@ impl Resume {
     }
 }
 
-/// Returns the change that resumes an object. To one that is not suspended it is none, also where its manifest says so: `suspend: false` that
-/// went would be a new generation, and a change that somebody else made for whoever applies the manifest.
+/// Returns the change that resumes an object; none for one that is not suspended. A `suspend: false` stays: to remove it would make a new
+/// generation, and take away what the manifest sets.
 fn change(object: &DynamicObject) -> Value {
     let is_suspended = object.data.pointer("/spec/suspend") == Some(&Value::Bool(true));
     if is_suspended { json!({ "spec": { "suspend": null } }) } else { json!({}) }

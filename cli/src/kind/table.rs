@@ -236,7 +236,7 @@ const SWITCHES: [&str; 7] = [
     "/spec/uninstall",
 ];
 
-/// Leaves out switches that are off as Go does, but not those for which that is another thing than not being there.
+/// Leaves out switches that are off, as Go does, except those whose absence means something else.
 fn without_switches_that_are_off(release: &mut Value) {
     for place in SWITCHES {
         let Some(Value::Object(fields)) = release.pointer_mut(place) else { continue };

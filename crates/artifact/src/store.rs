@@ -56,8 +56,8 @@ pub struct StoreOptions {
     pub step: fn(&'static str),
 }
 
-/// Bytes of a piece of a large artifact (docs/adr/0014). A change of one file writes one piece or two anew, so that they
-/// are small; a reader opens all of them, so that they are not smaller. Smaller artifacts are files.
+/// Bytes of a piece of a large artifact (docs/adr/0014). They are small because a change of one file writes one or two
+/// of them anew, and not smaller because a reader opens them all. Smaller artifacts are files.
 pub const PIECE_BYTES: u64 = 8 << 20;
 
 /// Steps of a write, in their order: what [`StoreOptions::step`] is called with. There is no `store-piece` for small

@@ -118,8 +118,8 @@ impl App {
         }
     }
 
-    /// Returns the key of its tokens, which names everything that they depend on; the private key too, so that nobody
-    /// gets one who only knows the ids (IU-28).
+    /// Returns the cache key of its tokens, made of everything that they depend on. The private key is part of it, so
+    /// that the ids alone give nobody a token (IU-28).
     pub(crate) fn key(&self) -> String {
         let installation = format!("{:?}", self.installation);
         let parts = [self.id.as_str(), &installation, self.base.as_str(), self.key.expose_secret()];

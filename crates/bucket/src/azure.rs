@@ -184,7 +184,8 @@ fn is_azure(url: &Url, suffix: Option<&str>) -> bool {
         || own.is_some_and(|own| ["blob", "dfs"].iter().any(|kind| is_below(&format!(".{kind}.{own}"))))
 }
 
-/// Signatures for one container are refused for another as if they were wrong, so that nothing says that its name is.
+/// A signature for one container is refused for another as a wrong one is: nothing in the answer shows that the
+/// container's name is wrong.
 fn explained(error: Error) -> Error {
     match error {
         Error::Refused { status, code, message, retry_after, region } if code == "AuthenticationFailed" => {

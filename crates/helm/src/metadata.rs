@@ -310,8 +310,8 @@ fn named(file: &str) -> String {
     if file.ends_with(".lock") { file.to_owned() } else { format!("'{file}'") }
 }
 
-/// Returns the fault in a file. The words about YAML are those of Go's parser, as everywhere; those about a field that
-/// has another shape are of the one that reads fields.
+/// Returns the fault in a file. Faults of YAML are told in the words of Go's parser, as everywhere; faults of a
+/// field's shape in those of the reader of fields.
 fn problem(file: &str, bytes: &[u8], error: &Error) -> String {
     match weir_yaml::read_first_document(file, bytes.to_vec()) {
         Ok(_) => format!("error unmarshaling JSON: while decoding JSON: {error}"),

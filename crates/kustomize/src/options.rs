@@ -8,7 +8,7 @@ use crate::{Error, ReadSet, Remote, Resource, SecretPart, Stop};
 /// The final order of resources (KZ-102).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Reorder {
-    /// Nobody is there who could give one, as in Flux: as they were loaded.
+    /// The caller has no such option, as in Flux: as they were loaded.
     #[default]
     Unset,
     /// Not given: the legacy order.

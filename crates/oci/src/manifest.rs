@@ -93,7 +93,8 @@ pub(crate) fn descriptor(layer: &OciDescriptor) -> Result<Descriptor, String> {
     })
 }
 
-/// The image of an index for our platform, or for any that it does not name; the only one if there is but one.
+/// Returns the digest of the first image of an index that is for our platform or names none; of a single image
+/// in any case.
 fn for_platform(index: &OciImageIndex) -> Option<&str> {
     let fits = index.manifests.iter().find(|entry| {
         entry.platform.as_ref().is_none_or(|platform| {

@@ -1,7 +1,7 @@
 //! Fields that an apply leaves to others (`spec.ignore`, KS-SSA-70..74).
 //!
-//! They are no drift. Where an apply is needed for something else, each of them that is not as the manifest has it is either
-//! left out of what is sent, since somebody else applies it, or sent as it is in the cluster.
+//! They are no drift. If the object is applied for another reason, each of these fields that differs from the manifest is
+//! left out of what is sent, where another manager applies it, or is sent as it is in the cluster.
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -47,8 +47,8 @@ pub(crate) fn key(id: &ObjectId) -> (usize, &str, &str, &str, &str) {
     (rank(&id.kind), &id.group, &id.kind, &id.namespace, &id.name)
 }
 
-/// The wave of deletions that an object belongs to: what others may need of it is gone only after these others. Ordinary objects are
-/// one wave; before them go webhooks, which may refuse deletions, and after them, kind by kind, rights, accounts, places and kinds.
+/// Returns the wave of deletions of an object: it goes after the objects that may need it. Ordinary objects are one wave; before
+/// them go webhooks, which may refuse deletions, and after them, kind by kind, rights, accounts, places and kinds.
 pub(crate) fn wave(id: &ObjectId) -> usize {
     match rank(&id.kind) {
         rank if (ORDINARY..=FIRST.len()).contains(&rank) => ORDINARY,

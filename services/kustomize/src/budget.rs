@@ -49,7 +49,7 @@ impl Share {
         self.0.lock().num_permits() as u64 * UNIT_BYTES
     }
 
-    /// Takes what is missing to so many bytes, if that is free and nobody waits for it; else it stays as it is.
+    /// Grows to so many bytes, if the difference is free and nobody waits for memory; else it stays as it is.
     pub(crate) fn grow_to(&self, bytes: u64) -> bool {
         let mut permit = self.0.lock();
         let missing = (units(bytes) as usize).saturating_sub(permit.num_permits());

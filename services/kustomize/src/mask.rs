@@ -33,7 +33,7 @@ pub(crate) struct Masks {
 struct Search {
     /// Sorted.
     values: Vec<String>,
-    /// Those that are hidden everywhere; the longest that begins at a place counts, so that none leaves a rest of another.
+    /// Values that are hidden everywhere. The longest match at a place counts, so that no part of a longer value is left.
     anywhere: AhoCorasick,
     /// Those that are hidden as words.
     words: AhoCorasick,

@@ -74,7 +74,7 @@ pub async fn handle(webhooks: Arc<Webhooks>, call: Call) -> Response<Body> {
 }
 
 impl Webhooks {
-    /// The Receiver whose path it is, with its Secret: of those whose status names the path, the one whose token makes it.
+    /// Returns the Receiver of a path, with its Secret. Several statuses may name the path, but it is made of one token.
     /// The first of these, which is served nothing, while that is not known because a Secret cannot be read.
     async fn owner(&self, path: &str) -> Option<(Arc<Receiver>, Result<SecretData, String>)> {
         let claimants = self.paths.claimants(path).into_iter().filter_map(|key| self.receivers.get(&key));

@@ -12,8 +12,7 @@ const MAX_OBJECT_BYTES: usize = 32 << 20;
 /// Objects that a list may have, so that one without end is noticed.
 const MAX_OBJECTS: usize = 500_000;
 
-/// Reads a list of which the bytes come in pieces: each object is made into what is wanted of it as soon as it is there, so that no
-/// list is ever held whole.
+/// Reads a list whose bytes come in pieces. Each object is converted as soon as it is complete, so that no list is ever held whole.
 pub(super) struct ListReader<T, R, F> {
     make: F,
     made: Vec<R>,

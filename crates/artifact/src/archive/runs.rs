@@ -8,8 +8,8 @@ use super::gzip::{Gzip, Part};
 use super::{Sink, Tree, TreeKind, entry};
 use crate::{Opened, RelPath};
 
-/// Bytes after which a run ends. A change of one file makes one run anew, so that they are small; each begins with
-/// an empty dictionary, so that they are not smaller.
+/// Bytes after which a run ends. They are small because a change of one file makes one of them anew, and not
+/// smaller because each begins with an empty dictionary.
 const RUN_BYTES: u64 = 256 * 1024;
 /// A run also ends at one name in so many, which its checksum chooses. A file that is new or has grown moves only the
 /// ends up to the next such name.

@@ -15,7 +15,7 @@ pub trait Sink: Write {
         self.write_all(bytes)
     }
 
-    /// Says that what came and what comes need not lie in one file.
+    /// Marks a place where the bytes may be divided between two files.
     ///
     /// # Errors
     /// As [`Write::flush`].

@@ -22,7 +22,7 @@ const LARGE_BYTES: usize = 256 * 1024;
 const CHUNK_BYTES: usize = 128 * 1024;
 /// Chunks on their way: a write holds 1 MiB at most.
 const CHUNKS: usize = 8;
-/// A piece may be so much larger, one of so many, than it should be, so that many small runs need no order each.
+/// A piece may be larger than it should be by one part in so many, so that small runs are handed over together.
 const CUT_PART: u64 = 16;
 
 type Chunk = Arc<[u8]>;
@@ -43,7 +43,7 @@ pub(super) struct Means {
     pub(super) piece: u64,
 }
 
-/// Writes what `fill` gives, as long as there is room; returns its digest and size, and as what it lies on the disk.
+/// Writes what `fill` gives, as long as there is room; returns its digest and size, and its form on the disk.
 pub(super) fn write(
     partial: &Partial<'_>,
     file: File,

@@ -70,8 +70,8 @@ struct Answer {
 }
 
 impl Application {
-    /// Returns the key of its tokens, which names everything that they depend on; the proof too, so that nobody gets
-    /// one who only knows the ids.
+    /// Returns the cache key of its tokens, made of everything that they depend on. The proof is part of it, so that
+    /// the ids alone give nobody a token.
     pub(crate) fn key(&self) -> String {
         let authority = self.authority.as_deref().unwrap_or_default();
         let (kind, proof, password) = match &self.proof {

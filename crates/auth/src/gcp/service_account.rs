@@ -89,8 +89,8 @@ impl ServiceAccount {
         })
     }
 
-    /// Returns the key of its tokens, which names everything that they depend on; the private key too, so that nobody
-    /// gets one who only knows the name.
+    /// Returns the cache key of its tokens, made of everything that they depend on. The private key is part of it, so
+    /// that the name alone gives nobody a token.
     pub(crate) fn key(&self) -> String {
         let parts = [&self.email, &self.key_id, self.key.expose_secret(), self.token_uri.as_str()];
         fingerprint(parts.map(str::as_bytes))

@@ -128,7 +128,8 @@ where
         let _ = self.write_status(&object, status).await;
     }
 
-    /// Writes what a run records before it goes on; gives the object as it is then, if that went well.
+    /// Writes what a run records before it goes on. Returns the object as it was written, if that
+    /// succeeded.
     pub(super) async fn record(
         &self,
         object: Arc<K>,

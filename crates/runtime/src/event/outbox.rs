@@ -154,7 +154,8 @@ impl Entry {
 }
 
 impl Outbox {
-    /// Delivers until `stop`, then what is queued, as far as each destination takes it at once.
+    /// Delivers until `stop`, and then what is queued, until a destination does not take it at
+    /// once.
     pub async fn run(self, stop: CancellationToken) {
         let Self { recorder, kubernetes, peer } = self;
         let to_peer = async {

@@ -1,4 +1,5 @@
-//! Signatures made with a certificate that lived for minutes: who got it, from whom, and that a log saw it.
+//! Signatures with certificates that are valid for minutes: checks who got the certificate, from whom, and
+//! that a log has recorded it.
 
 use sigstore_verify::trust_root::{SIGSTORE_PRODUCTION_TRUSTED_ROOT, TrustedRoot};
 use sigstore_verify::types::{Artifact, Sha256Hash};

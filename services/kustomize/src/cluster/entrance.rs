@@ -67,7 +67,8 @@ struct Kept {
     until: SystemTime,
 }
 
-/// An open way: the cluster as it was found, and a number of everything that makes it another one.
+/// An open entrance: the kubeconfig of the cluster, and a fingerprint that differs where the
+/// cluster or its user does.
 pub(super) struct Opened {
     pub(super) kubeconfig: Kubeconfig,
     pub(super) fingerprint: [u8; 32],

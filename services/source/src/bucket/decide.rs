@@ -79,7 +79,7 @@ impl Index {
         self.objects.values().map(|object| object.size).fold(0, u64::saturating_add)
     }
 
-    /// Notes what an object was when it was read: its etag then, or that it is gone (SRC-BKT-3).
+    /// Records an object as it was read: its etag, or that it is gone (SRC-BKT-3).
     pub(super) fn note(&mut self, key: &str, etag: Option<String>) {
         match (etag, self.objects.get_mut(key)) {
             (Some(etag), Some(object)) => object.etag = etag,

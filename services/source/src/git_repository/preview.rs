@@ -1,4 +1,4 @@
-//! Another revision of a repository than the one that its object names, as its artifact would have it.
+//! The content of a revision that the object does not name, as an artifact of it would be.
 
 use tokio_util::sync::CancellationToken;
 use weir_access::Secrets;

@@ -5,7 +5,7 @@ use std::io;
 use weir_artifact::archive::{OpenFile, find};
 use weir_artifact::{RelPath, RelPathError, Tree, TreeEntry, TreeKind};
 
-/// A tree with others put into it, of which later ones lie above earlier ones.
+/// A tree into which others are put; later ones cover earlier ones.
 pub(super) struct WholeTree {
     base: Box<dyn Tree + Send>,
     grafts: Vec<Graft>,

@@ -147,9 +147,9 @@ pub(crate) fn progress<S: Source>(object: &S, found: &Found, now: jiff::Timestam
     }
 }
 
-/// Forgets an artifact that is no longer there, so that nobody is sent to a dead address (SRC-REC-15), and gives one
-/// that is there its present address and that of its link (SRC-REC-16), and its revision the way that it is written now
-/// (SRC-TYP-7). One that cannot be read stays as it is. Returns the artifact that can be relied on.
+/// Removes an artifact whose file is gone, so that nobody is sent to a dead address (SRC-REC-15). Updates the address
+/// and the link (SRC-REC-16) of one that is there, and the form of its revision (SRC-TYP-7). One that cannot be read
+/// stays as it is. Returns the artifact that can be relied on.
 pub(crate) fn known_artifact<S: Source>(
     object: &mut S,
     found: &Found,

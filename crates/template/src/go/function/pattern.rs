@@ -128,7 +128,7 @@ fn version(text: &str) -> Result<Value, CallError> {
     Ok(version_of("*semver.Version", parts, &pre, metadata, Some(text), methods))
 }
 
-/// A version as templates see it; without a text it was made of another one.
+/// A version as templates see it. It has no text where it was made from another one.
 fn version_of(
     go_type: &'static str,
     (major, minor, patch): (u64, u64, u64),

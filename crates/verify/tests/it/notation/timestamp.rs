@@ -1,4 +1,4 @@
-//! Signatures with certificates that are over, and those who say that they were not when it was signed.
+//! Signatures with expired certificates, and authorities that attest when they were made.
 
 use ciborium::Value as Cbor;
 use der::oid::db::rfc5911;
