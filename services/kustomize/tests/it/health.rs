@@ -12,9 +12,7 @@ async fn ready_waits_for_health_and_frees_the_worker_meanwhile() {
     let slow = deployment("web", 1).replace("replicas: 1", "replicas: 1\n  progressDeadlineSeconds: 300");
     world.source("src", 1, &[("a.yaml", &slow)]).await;
     world.kustomization("app", json!({"wait": true, "timeout": "1h"})).await;
-    let api = world.kustomizations().await;
-    let waiting =
-        weir_testkit::wait_condition(&api, "app", "Healthy", "Unknown", None, PATIENCE).await.unwrap();
+    let waiting = world.under_check("app").await;
     let message = weir_testkit::condition(&waiting, "Reconciling").unwrap().message;
     assert_eq!(message, "Running health checks for revision main@sha1:1 with a timeout of 1h0m0s");
     assert_eq!(weir_testkit::condition(&waiting, "Ready").unwrap().status, "Unknown");
@@ -27,6 +25,7 @@ async fn ready_waits_for_health_and_frees_the_worker_meanwhile() {
         "availableReplicas": 1, "conditions": [
             {"type": "Available", "status": "True", "reason": "x", "message": ""},
             {"type": "Progressing", "status": "True", "reason": "NewReplicaSetAvailable", "message": ""}]}});
+    let api = world.kustomizations().await;
     weir_testkit::eventually("the controller lets the status be", PATIENCE, async || {
         deployments.patch_status("web", &PatchParams::default(), &Patch::Merge(&status)).await.ok()?;
         let found = api.get("app").await.ok()?;
@@ -100,8 +99,7 @@ async fn waiting_for_another() -> World {
     world.source("src", 1, &[("a.yaml", &cm("a", "1"))]).await;
     let check = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "foreign", "namespace": world.ns});
     world.kustomization("app", json!({"healthChecks": [check]})).await;
-    let api = world.kustomizations().await;
-    weir_testkit::wait_condition(&api, "app", "Healthy", "Unknown", None, PATIENCE).await.unwrap();
+    world.under_check("app").await;
     world
 }
 
@@ -122,8 +120,7 @@ async fn health_is_checked_although_the_variables_are_missing() {
     let check = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "foreign", "namespace": world.ns});
     let from = json!({"substituteFrom": [{"kind": "ConfigMap", "name": "none"}]});
     world.kustomization("app", json!({"healthChecks": [check], "postBuild": from})).await;
-    let api = world.kustomizations().await;
-    weir_testkit::wait_condition(&api, "app", "Healthy", "Unknown", None, PATIENCE).await.unwrap();
+    world.under_check("app").await;
     world.plane().apply_yaml(&world.ns, &cm("foreign", "1")).await.unwrap();
     world.ready("app").await;
 }
@@ -171,8 +168,7 @@ async fn new_revision_does_not_wait_for_the_health_of_the_old_one() {
     let world = World::new().await;
     world.source("src", 1, &[("a.yaml", &deployment("web", 1))]).await;
     world.kustomization("app", json!({"wait": true, "timeout": "1h"})).await;
-    let api = world.kustomizations().await;
-    weir_testkit::wait_condition(&api, "app", "Healthy", "Unknown", None, PATIENCE).await.unwrap();
+    world.under_check("app").await;
     let revision = world.source("src", 2, &[("b.yaml", &cm("b", "1"))]).await;
     world.applied("app", &revision).await;
     let gone = world.event("app", "web deleted").await;
@@ -190,8 +186,7 @@ async fn regression_14_request_while_health_is_awaited_keeps_the_inventory() {
         .await
         .unwrap();
     world.requested("app").await;
-    let api = world.kustomizations().await;
-    let app = weir_testkit::wait_condition(&api, "app", "Healthy", "Unknown", None, PATIENCE).await.unwrap();
+    let app = world.under_check("app").await;
     assert_eq!(app.data["status"]["inventory"]["entries"].as_array().unwrap().len(), 1);
 }
 
@@ -201,8 +196,7 @@ async fn health_check_that_gives_way_to_a_new_revision_is_told() {
     let world = World::with_flags(&["--feature-gates=CancelHealthCheckOnNewRevision=true"]).await;
     world.source("src", 1, &[("a.yaml", &deployment("web", 1))]).await;
     world.kustomization("app", json!({"wait": true, "timeout": "1h"})).await;
-    let api = world.kustomizations().await;
-    weir_testkit::wait_condition(&api, "app", "Healthy", "Unknown", None, PATIENCE).await.unwrap();
+    world.under_check("app").await;
     let revision = world.source("src", 2, &[("b.yaml", &cm("b", "1"))]).await;
     world.applied("app", &revision).await;
     let expected = format!("triggered by GitRepository/{}/src", world.ns);
@@ -220,8 +214,7 @@ async fn request_that_ends_a_health_check_is_handled_by_the_run_that_follows() {
     let world = World::with_flags(&["--feature-gates=CancelHealthCheckOnNewRevision=true"]).await;
     world.source("src", 1, &[("a.yaml", &deployment("web", 1))]).await;
     world.kustomization("app", json!({"wait": true, "timeout": "1h"})).await;
-    let api = world.kustomizations().await;
-    weir_testkit::wait_condition(&api, "app", "Healthy", "Unknown", None, PATIENCE).await.unwrap();
+    world.under_check("app").await;
     let handled = world.requested("app").await;
     let ready = weir_testkit::condition(&handled, "Ready").unwrap();
     assert_eq!((ready.status.as_str(), ready.reason.as_str()), ("Unknown", "Progressing"));
@@ -236,8 +229,7 @@ async fn new_revision_waits_for_the_health_of_the_old_one_where_it_is_to() {
     world.source("src", 1, &[("a.yaml", &cm("a", "1"))]).await;
     let check = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "awaited", "namespace": world.ns});
     world.kustomization("app", json!({"healthChecks": [check], "timeout": "1h"})).await;
-    let api = world.kustomizations().await;
-    weir_testkit::wait_condition(&api, "app", "Healthy", "Unknown", None, PATIENCE).await.unwrap();
+    world.under_check("app").await;
     let second = world.source("src", 2, &[("a.yaml", &cm("a", "2"))]).await;
     world.plane().apply_yaml(&world.ns, &cm("awaited", "1")).await.unwrap();
     world.applied("app", &second).await;
@@ -335,8 +327,7 @@ async fn children_are_waited_for_until_they_are_ready_for_the_new_revision() {
     ready(&first).await;
     world.applied("parent", &first).await;
     let second = world.source("src", 2, &files).await;
-    let waiting =
-        weir_testkit::wait_condition(&api, "parent", "Healthy", "Unknown", None, PATIENCE).await.unwrap();
+    let waiting = world.under_check("parent").await;
     let message = weir_testkit::condition(&waiting, "Healthy").unwrap().message;
     assert_eq!(message, "Running health checks for revision main@sha1:2 with a timeout of 1h0m0s");
     let caller = token(&world, "caller", &["get"]).await;

@@ -235,6 +235,12 @@ impl World {
         weir_testkit::wait_condition(&api, name, "Ready", "False", Some(reason), PATIENCE).await.unwrap()
     }
 
+    /// Waits until the health of what was applied is checked.
+    pub(crate) async fn under_check(&self, name: &str) -> DynamicObject {
+        let api = self.kustomizations().await;
+        weir_testkit::wait_condition(&api, name, "Healthy", "Unknown", None, PATIENCE).await.unwrap()
+    }
+
     /// Ready, with this revision applied.
     pub(crate) async fn applied(&self, name: &str, revision: &str) -> DynamicObject {
         self.applied_within(PATIENCE, name, revision).await
