@@ -85,7 +85,7 @@ pub(crate) struct ClusterFlags {
         value_name = "NUMBER",
         value_parser = burst
     )]
-    kube_api_burst: u32,
+    kube_api_burst: i32,
     /// Accepted for compatibility; nothing is cached.
     #[arg(long, global = true, hide = true, value_parser = path())]
     cache_dir: Option<PathBuf>,
@@ -106,9 +106,10 @@ impl FromStr for Address {
     }
 }
 
-/// Reads a number of requests, in any form of Go's integers.
-fn burst(text: &str) -> Result<u32, String> {
-    u32::try_from(integer::parse(text)?).map_err(|_| format!("it must be between 0 and {}", u32::MAX))
+/// Reads a number of requests, in any form of Go's integers. It is of the type of the services' flag, which `weir run` has instead.
+fn burst(text: &str) -> Result<i32, String> {
+    let number = i32::try_from(integer::parse(text)?);
+    number.map_err(|_| format!("it must be between {} and {}", i32::MIN, i32::MAX))
 }
 
 impl ClusterFlags {
@@ -234,7 +235,7 @@ impl ClusterFlags {
 
     /// The pace of requests.
     pub(super) fn throttle(&self) -> Throttle {
-        Throttle(Pace::of(self.kube_api_qps, self.kube_api_burst))
+        Throttle(Pace::of(self.kube_api_qps, u32::try_from(self.kube_api_burst).unwrap_or_default()))
     }
 
     /// The token of `--token`; of a command that asks no cluster, the token that it is about.

@@ -107,3 +107,9 @@ fn flux_spells_one_flag_in_camel_case() {
     let run = parse(&["--receiverAddr=127.0.0.1:1"]);
     assert!(arguments_of("notification-controller", &run).contains(&"--receiverAddr=127.0.0.1:1".to_owned()));
 }
+
+/// The services' flags stand in for flags of every command: both are of one type.
+#[test]
+fn the_whole_command_line_is_read() {
+    crate::cli::Cli::try_parse_from(["weir", "run", "--kube-api-burst=-1"]).unwrap();
+}
