@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 use weir_testkit::{Folder, Process, built_program, free_port, repo_path};
 
-use crate::ready::{keep_log, wait_until_ready};
+use crate::kept_log::keep_log;
 
 /// Flux's controllers are given 10 s at most to finish what they do.
 const STOP_DEADLINE: Duration = Duration::from_secs(20);
@@ -82,7 +82,7 @@ impl WeirProcess {
         let mut weir = Self { process, program, kubeconfig: kubeconfig.to_owned(), ports, options, folder };
         // A process that a kill point ends may be gone before it is ready.
         if weir.options.kill_point.is_none() {
-            wait_until_ready(&mut weir.process, weir.ports.health, "weir run").await?;
+            weir.process.becomes_ready(weir.ports.health).await?;
         }
         Ok(weir)
     }
@@ -95,7 +95,7 @@ impl WeirProcess {
         self.process.kill();
         self.options.kill_point = None;
         self.process = spawn(&self.program, &self.kubeconfig, &self.folder, self.ports, &self.options)?;
-        wait_until_ready(&mut self.process, self.ports.health, "weir run").await
+        Ok(self.process.becomes_ready(self.ports.health).await?)
     }
 
     /// Kills it as the kernel does when memory runs out.

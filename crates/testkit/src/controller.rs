@@ -1,11 +1,7 @@
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
 
-use crate::{ControlPlane, Error, Folder, Process, eventually, free_port};
-
-/// A controller is up in a second; the rest is for a machine that compiles on every core meanwhile.
-const READY_DEADLINE: Duration = Duration::from_secs(120);
+use crate::{ControlPlane, Error, Folder, Process, free_port};
 
 /// A controller as a process, started with the flags that Flux's controllers and ours have in common.
 #[derive(Debug)]
@@ -40,18 +36,7 @@ impl Controller {
             .arg(format!("--metrics-addr=127.0.0.1:{metrics}"))
             .args(arguments);
         let mut process = Process::start(&name, &mut command, &folder.join("log"))?;
-        let url = format!("http://127.0.0.1:{health}/readyz");
-        eventually(&format!("{name} to be ready"), READY_DEADLINE, || {
-            let running = process.check_running();
-            let answer = reqwest::get(&url);
-            async {
-                if let Err(error) = running {
-                    return Some(Err(error));
-                }
-                answer.await.is_ok_and(|answer| answer.status().is_success()).then_some(Ok(()))
-            }
-        })
-        .await??;
+        process.becomes_ready(health).await?;
         Ok(Self { process, _folder: folder })
     }
 

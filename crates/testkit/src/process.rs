@@ -10,6 +10,9 @@ use crate::{Error, eventually, keeper};
 /// Lines of output shown when a process ends early: enough for a Go panic's head or a flag error.
 const TAIL_LINES: usize = 30;
 
+/// A service is ready in a second; the rest is for a machine that compiles on every core meanwhile.
+const READY_DEADLINE: Duration = Duration::from_secs(120);
+
 /// A child process in a process group of its own, killed with its children when the handle goes.
 #[derive(Debug)]
 pub struct Process {
@@ -73,6 +76,28 @@ impl Process {
             let request = client.get(url).send();
             async {
                 if let Err(error) = running { Some(Err(error)) } else { request.await.ok().map(|_| Ok(())) }
+            }
+        })
+        .await?
+    }
+
+    /// Waits until the probe of a service says that it is ready.
+    ///
+    /// # Errors
+    /// When the process has ended, or is not ready in time.
+    pub async fn becomes_ready(&mut self, health_port: u16) -> Result<(), Error> {
+        let client = reqwest::Client::builder().no_proxy().build().map_err(Error::http("make a client"))?;
+        let url = format!("http://127.0.0.1:{health_port}/readyz");
+        eventually(&format!("{} to be ready", self.name), READY_DEADLINE, || {
+            let running = self.check_running();
+            let request = client.get(&url).send();
+            async {
+                match running {
+                    Err(error) => Some(Err(error)),
+                    Ok(()) => {
+                        request.await.is_ok_and(|answer| answer.status().is_success()).then_some(Ok(()))
+                    }
+                }
             }
         })
         .await?

@@ -7,7 +7,7 @@ use weir_testkit::{ControlPlane, Folder, Process, built_program, free_port};
 
 use super::arguments::{self, Surroundings};
 use crate::installation::NAMESPACE;
-use crate::ready::{keep_log, wait_until_ready};
+use crate::kept_log::keep_log;
 
 /// The time that Pods have to stop, and some more on a busy machine.
 const STOP_DEADLINE: Duration = Duration::from_secs(30);
@@ -103,8 +103,7 @@ impl ServiceProcess {
             .env("NO_PROXY", "127.0.0.1,localhost")
             .args(&self.arguments);
         let process = Process::start(self.service, &mut command, &self.folder.join("log"))?;
-        self.process = Some(process);
-        self.wait_until_ready().await
+        Ok(self.process.insert(process).becomes_ready(self.ports.health).await?)
     }
 
     /// Writes the tokens of its ServiceAccount; returns the kubeconfig that shows the one for the API server.
@@ -132,11 +131,6 @@ impl ServiceProcess {
             bail!("{} ended with {status}:\n{}", self.service, process.log_tail());
         }
         Ok(())
-    }
-
-    async fn wait_until_ready(&mut self) -> Result<()> {
-        let Some(process) = &mut self.process else { bail!("{} does not run", self.service) };
-        wait_until_ready(process, self.ports.health, self.service).await
     }
 }
 
