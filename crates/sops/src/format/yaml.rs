@@ -153,9 +153,7 @@ impl Writer {
             match member {
                 Member::Comment(comment) if comment.is_inline => inline.push(comment),
                 Member::Comment(_) if is_begun => {}
-                Member::Comment(comment) => {
-                    self.line(&format!("#{}", comment.text.as_str()), indent, &mut is_begun);
-                }
+                Member::Comment(comment) => self.comment(comment, indent, &mut is_begun),
                 Member::Entry(key, node) => {
                     self.start(indent, &mut is_begun);
                     self.string(key, indent, true)?;
@@ -174,13 +172,9 @@ impl Writer {
             match element {
                 Element::Comment(comment) if comment.is_inline => inline.push(comment),
                 Element::Comment(_) if is_begun => {}
-                Element::Comment(comment) => {
-                    self.line(&format!("#{}", comment.text.as_str()), indent, &mut is_begun);
-                }
+                Element::Comment(comment) => self.comment(comment, indent, &mut is_begun),
                 Element::Node(node) => {
-                    for comment in leading(node) {
-                        self.line(&format!("#{}", comment.text.as_str()), indent, &mut is_begun);
-                    }
+                    leading(node).into_iter().for_each(|it| self.comment(it, indent, &mut is_begun));
                     self.start(indent, &mut is_begun);
                     self.out.push('-');
                     self.value(node, indent, true, &std::mem::take(&mut inline))?;
@@ -309,15 +303,15 @@ impl Writer {
         }
     }
 
-    fn line(&mut self, text: &str, indent: usize, is_begun: &mut bool) {
+    /// Writes a comment on a line of its own.
+    fn comment(&mut self, comment: &Comment, indent: usize, is_begun: &mut bool) {
         self.start(indent, is_begun);
-        self.out.push_str(text);
+        self.out.push('#');
+        self.out.push_str(&comment.text);
         self.out.push('\n');
     }
 
     fn comments<'c>(&mut self, comments: impl Iterator<Item = &'c Comment>, indent: usize) {
-        for comment in comments {
-            self.line(&format!("#{}", comment.text.as_str()), indent, &mut false);
-        }
+        comments.for_each(|comment| self.comment(comment, indent, &mut false));
     }
 }
