@@ -22,6 +22,8 @@ const MAX_IDLE_PER_HOST: usize = 16;
 const POOL_IDLE: Duration = Duration::from_secs(60);
 /// Redirects that are followed.
 const MAX_REDIRECTS: usize = 10;
+/// Name of clients with a purpose of their own: some servers refuse those that have none.
+const USER_AGENT: &str = "weir";
 
 /// Errors of making a client. The texts are those of conditions.
 #[derive(Debug, thiserror::Error)]
@@ -148,6 +150,7 @@ pub fn client_builder() -> ClientBuilder {
         // Without our TLS the library's own does as well.
         Err(_) => Client::builder(),
     })
+    .user_agent(USER_AGENT)
     .dns_resolver(System)
 }
 

@@ -1,6 +1,7 @@
 //! The authorities trusted over TLS: the system's certificate authorities, which the process reads once and only when
 //! a server must be checked, and beside them those of an object (SRC-TLS-1).
 
+use std::collections::HashSet;
 use std::sync::{Arc, LazyLock};
 
 use rustls::client::WebPkiServerVerifier;
@@ -14,8 +15,10 @@ use rustls::{
     SignatureScheme,
 };
 use secrecy::ExposeSecret;
+use sha2::{Digest, Sha256};
 
 use crate::clients::ClientError;
+use crate::pinned;
 use crate::profile::Profile;
 
 /// Protocols that are offered, the better one first.
@@ -31,11 +34,8 @@ static PROVIDER: LazyLock<Arc<CryptoProvider>> =
 
 /// The system's authorities, shared by all clients of the process: each copy costs some 300 KiB, reading them more. None
 /// on a system without any.
-static SYSTEM: LazyLock<Option<Arc<WebPkiServerVerifier>>> = LazyLock::new(|| {
-    let mut roots = RootCertStore::empty();
-    roots.add_parsable_certificates(crate::system::authorities());
-    verifier(roots)
-});
+static SYSTEM: LazyLock<Option<Arc<Believed>>> =
+    LazyLock::new(|| Believed::of(crate::system::authorities()).1);
 
 /// The configuration of clients without certificates of their own; they share its resumable sessions too.
 static DEFAULT: LazyLock<Result<ClientConfig, Error>> = LazyLock::new(|| config(Trust::default(), None));
@@ -131,14 +131,13 @@ fn holds_key(pair: &CertifiedKey) -> bool {
 }
 
 /// The authorities of a bundle. As in Go, those that cannot be read are passed over, and one at least must be left.
-fn authorities(pem: &[u8]) -> Result<Arc<WebPkiServerVerifier>, ClientError> {
+fn authorities(pem: &[u8]) -> Result<Arc<Believed>, ClientError> {
     let readable = CertificateDer::pem_slice_iter(pem).flatten().take(MAX_CERTIFICATES + 1);
-    let mut roots = RootCertStore::empty();
-    let (taken, passed_over) = roots.add_parsable_certificates(readable);
-    if taken + passed_over > MAX_CERTIFICATES {
+    let (count, believed) = Believed::of(readable);
+    if count > MAX_CERTIFICATES {
         return Err(ClientError::CaTooLarge { limit: MAX_CERTIFICATES });
     }
-    verifier(roots).ok_or(ClientError::Ca)
+    believed.ok_or(ClientError::Ca)
 }
 
 /// A certificate with its chain, and its key. As in Go, blocks that cannot be read are passed over.
@@ -167,14 +166,57 @@ fn has_key(pem: &[u8]) -> bool {
     lines.any(|line| line.starts_with(b"-----BEGIN ") && line.ends_with(b"PRIVATE KEY-----"))
 }
 
-fn verifier(roots: RootCertStore) -> Option<Arc<WebPkiServerVerifier>> {
-    WebPkiServerVerifier::builder_with_provider(Arc::new(roots), PROVIDER.clone()).build().ok()
+/// Certificates that are believed.
+#[derive(Debug)]
+struct Believed {
+    /// Judges servers by them as authorities.
+    authorities: Arc<WebPkiServerVerifier>,
+    /// Digests of the certificates, of which one may be that of a server.
+    digests: HashSet<[u8; 32]>,
+}
+
+impl Believed {
+    /// Returns the number of certificates, those that cannot be read included; and, if any of them can, those.
+    fn of(certificates: impl IntoIterator<Item = CertificateDer<'static>>) -> (usize, Option<Arc<Self>>) {
+        let (mut roots, mut digests) = (RootCertStore::empty(), HashSet::new());
+        let noted = certificates.into_iter().inspect(|certificate| {
+            digests.insert(digest(certificate));
+        });
+        let (taken, passed_over) = roots.add_parsable_certificates(noted);
+        let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), PROVIDER.clone()).build();
+        let believed = verifier.map(|authorities| Arc::new(Self { authorities, digests }));
+        (taken + passed_over, believed.ok())
+    }
+
+    fn verify(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        name: &ServerName<'_>,
+        ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        let usual = self.authorities.verify_server_cert(end_entity, intermediates, name, ocsp_response, now);
+        match usual {
+            Err(_) if self.digests.contains(&digest(end_entity)) => {
+                pinned::check_pinned(end_entity, name, now).map(|()| ServerCertVerified::assertion())
+            }
+            Err(error @ Error::InvalidCertificate(CertificateError::Other(_))) => {
+                Err(pinned::refusal(end_entity, name).unwrap_or(error))
+            }
+            decided => decided,
+        }
+    }
+}
+
+fn digest(certificate: &CertificateDer<'_>) -> [u8; 32] {
+    Sha256::digest(certificate).into()
 }
 
 /// Believes the object's own authorities and those of the system, or its own alone.
 #[derive(Debug, Default)]
 struct Trust {
-    own: Option<Arc<WebPkiServerVerifier>>,
+    own: Option<Arc<Believed>>,
     is_alone: bool,
     /// Name that certificates must be for; nothing for that of the URL.
     name: Option<ServerName<'static>>,
@@ -190,8 +232,8 @@ impl ServerCertVerifier for Trust {
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
         let server_name = self.name.as_ref().unwrap_or(server_name);
-        let by = |verifier: &Arc<WebPkiServerVerifier>| {
-            verifier.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now)
+        let by = |believed: &Arc<Believed>| {
+            believed.verify(end_entity, intermediates, server_name, ocsp_response, now)
         };
         let unknown = Error::InvalidCertificate(CertificateError::UnknownIssuer);
         if self.is_alone

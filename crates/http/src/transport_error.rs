@@ -2,7 +2,7 @@
 
 use std::error::Error;
 use std::io::ErrorKind;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use rustls::{AlertDescription, CertificateError, InvalidMessage};
 use url::Url;
@@ -111,9 +111,7 @@ fn tls_reason(error: &rustls::Error, host: &str) -> Option<String> {
             }
             CertificateError::NotValidForName => unverified(format!("certificate is not valid for {host}")),
             CertificateError::NotValidForNameContext { expected, presented } => {
-                let names: Vec<&str> = presented.iter().map(|name| bare(name)).collect();
-                let (names, expected) = (names.join(", "), expected.to_str());
-                unverified(format!("certificate is valid for {names}, not {expected}"))
+                unverified(other_names(presented, &expected.to_str()))
             }
             CertificateError::Expired
             | CertificateError::ExpiredContext { .. }
@@ -132,6 +130,24 @@ fn tls_reason(error: &rustls::Error, host: &str) -> Option<String> {
         rustls::Error::AlertReceived(AlertDescription::HandshakeFailure) => alert("handshake failure"),
         rustls::Error::AlertReceived(AlertDescription::DecryptError) => alert("error decrypting message"),
         _ => None,
+    }
+}
+
+/// Says whom a certificate is for that is not for `host`. As in Go, an address is compared with addresses alone, and a name with names.
+fn other_names(presented: &[String], host: &str) -> String {
+    if presented.is_empty() {
+        return "certificate relies on legacy Common Name field, use SANs instead".to_owned();
+    }
+    let is_address = host.parse::<IpAddr>().is_ok();
+    let kind = if is_address { "IpAddress(" } else { "DnsName(" };
+    let alike = presented.iter().filter(|name| name.starts_with(kind));
+    let names: Vec<&str> = alike.map(|name| bare(name)).collect();
+    match names.is_empty() {
+        false => format!("certificate is valid for {}, not {host}", names.join(", ")),
+        true if is_address => {
+            format!("cannot validate certificate for {host} because it doesn't contain any IP SANs")
+        }
+        true => format!("certificate is not valid for any names, but wanted to match {host}"),
     }
 }
 
@@ -170,6 +186,19 @@ mod tests {
         let error = Clients::new("test").get(&profile).unwrap().get(url).send().await.unwrap_err();
         let expected = format!("proxyconnect tcp: {reason}");
         assert_eq!(super::reason(&error, &Url::parse(url).unwrap()), expected);
+    }
+
+    #[rstest]
+    #[case::name(&["DnsName(\"a.io\")", "IpAddress(10.0.0.1)", "DnsName(\"b.io\")"], "c.io", "certificate is valid for a.io, b.io, not c.io")]
+    #[case::address(&["DnsName(\"a.io\")", "IpAddress(10.0.0.1)"], "10.0.0.2", "certificate is valid for 10.0.0.1, not 10.0.0.2")]
+    #[case::no_addresses(&["DnsName(\"a.io\")"], "10.0.0.2",
+        "cannot validate certificate for 10.0.0.2 because it doesn't contain any IP SANs")]
+    #[case::no_names(&["IpAddress(10.0.0.1)"], "a.io",
+        "certificate is not valid for any names, but wanted to match a.io")]
+    #[case::nothing(&[], "a.io", "certificate relies on legacy Common Name field, use SANs instead")]
+    fn names_of_certificates(#[case] presented: &[&str], #[case] host: &str, #[case] expected: &str) {
+        let presented: Vec<_> = presented.iter().map(|name| (*name).to_owned()).collect();
+        assert_eq!(super::other_names(&presented, host), expected);
     }
 
     #[tokio::test]

@@ -48,6 +48,19 @@ impl Identity {
         Ok(Self { ca_pem, certificate_pem, key_pem: key.serialize_pem() })
     }
 
+    /// A certificate that is its own authority, as `openssl req -x509` makes it.
+    ///
+    /// # Errors
+    /// When no certificate can be made.
+    pub fn of_its_own(names: &[&str]) -> Result<Self, Error> {
+        let key = KeyPair::generate()?;
+        let mut server =
+            CertificateParams::new(names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>())?;
+        server.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let certificate_pem = server.self_signed(&key)?.pem();
+        Ok(Self { ca_pem: certificate_pem.clone(), certificate_pem, key_pem: key.serialize_pem() })
+    }
+
     pub(crate) fn acceptor(&self) -> Result<TlsAcceptor, Error> {
         self.acceptor_for(WebPkiClientVerifier::no_client_auth())
     }

@@ -6,12 +6,11 @@ use std::sync::Arc;
 use hyper_rustls::{FixedServerNameResolver, HttpsConnectorBuilder};
 use kube::Config;
 use kube::client::{ClientBuilder, ConfigExt};
+use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::client::{WebPkiServerVerifier, verify_server_name};
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::server::ParsedCertificate;
-use rustls::{CertificateError, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+use rustls::{DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 use weir_runtime::client::{self, Transport};
 use x509_parser::prelude::{FromDer, X509Certificate};
 
@@ -77,7 +76,7 @@ impl ServerCertVerifier for Pinned {
         if usual.is_ok() || !is_pinned {
             return usual;
         }
-        check(end_entity, server_name, now).map(|()| ServerCertVerified::assertion())
+        weir_http::check_pinned(end_entity, server_name, now).map(|()| ServerCertVerified::assertion())
     }
 
     fn verify_tls12_signature(
@@ -103,30 +102,12 @@ impl ServerCertVerifier for Pinned {
     }
 }
 
-/// Checks what a certificate that is trusted for itself must be nevertheless: for this server, now, and for servers at all. The
-/// handshake proves that the server has its key.
-fn check(certificate: &CertificateDer<'_>, name: &ServerName<'_>, now: UnixTime) -> Result<(), Error> {
-    let encoding = || Error::from(CertificateError::BadEncoding);
-    let (_, parsed) = X509Certificate::from_der(certificate).map_err(|_| encoding())?;
-    let now = i64::try_from(now.as_secs()).unwrap_or(i64::MAX);
-    if now < parsed.validity().not_before.timestamp() {
-        return Err(CertificateError::NotValidYet.into());
-    }
-    if now > parsed.validity().not_after.timestamp() {
-        return Err(CertificateError::Expired.into());
-    }
-    let usage = parsed.extended_key_usage().map_err(|_| encoding())?;
-    if usage.is_some_and(|usage| !(usage.value.any || usage.value.server_auth)) {
-        return Err(CertificateError::InvalidPurpose.into());
-    }
-    verify_server_name(&ParsedCertificate::try_from(certificate)?, name)
-}
-
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
 
     use rstest::rstest;
+    use rustls::CertificateError;
     use rustls::pki_types::pem::PemObject;
     use weir_testkit::Identity;
 

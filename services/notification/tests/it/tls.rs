@@ -127,7 +127,7 @@ async fn a_server_is_believed_under_its_own_name_only() {
     let profile = through(&format!("http://{}", proxy.address()), believing(&own));
     let refusal = deliver("generic", "https://other.test/hook", &profile).await.unwrap_err();
     assert!(
-        refusal.contains("x509: certificate is valid for localhost, hook.test, 127.0.0.1, not other.test"),
+        refusal.contains("x509: certificate is valid for localhost, hook.test, not other.test"),
         "{refusal}"
     );
     assert!(sink.requests().is_empty());

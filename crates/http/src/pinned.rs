@@ -1,0 +1,60 @@
+//! Servers whose own certificate stands among the authorities, as Go accepts it: one that is its own authority, as `openssl req
+//! -x509` makes it, or one that somebody else has signed. The TLS library knows authorities only.
+
+use rustls::client::verify_server_name;
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::server::ParsedCertificate;
+use rustls::{CertificateError, Error};
+use x509_parser::prelude::{FromDer, X509Certificate};
+
+/// Checks what a certificate that is trusted for itself must be nevertheless: for this server, now, and for servers at all. The
+/// handshake proves that the server has its key.
+///
+/// # Errors
+/// When it is not, or cannot be read.
+pub fn check_pinned(
+    certificate: &CertificateDer<'_>,
+    name: &ServerName<'_>,
+    now: UnixTime,
+) -> Result<(), Error> {
+    let parsed = parse(certificate)?;
+    let now = i64::try_from(now.as_secs()).unwrap_or(i64::MAX);
+    if now < parsed.validity().not_before.timestamp() {
+        return Err(CertificateError::NotValidYet.into());
+    }
+    if now > parsed.validity().not_after.timestamp() {
+        return Err(CertificateError::Expired.into());
+    }
+    let usage = parsed.extended_key_usage().map_err(|_| CertificateError::BadEncoding)?;
+    if usage.is_some_and(|usage| !(usage.value.any || usage.value.server_auth)) {
+        return Err(CertificateError::InvalidPurpose.into());
+    }
+    if has_no_names(&parsed) {
+        return Err(nameless(name));
+    }
+    verify_server_name(&ParsedCertificate::try_from(certificate)?, name)
+}
+
+/// Says why a server is refused whose certificate the library does not read as that of a server, if what it has to say is
+/// known: it is an authority that nobody knows, or it has no names, which those of version 1 cannot have.
+pub(crate) fn refusal(certificate: &CertificateDer<'_>, name: &ServerName<'_>) -> Option<Error> {
+    let parsed = parse(certificate).ok()?;
+    if has_no_names(&parsed) {
+        return Some(nameless(name));
+    }
+    (parsed.subject() == parsed.issuer()).then(|| CertificateError::UnknownIssuer.into())
+}
+
+fn has_no_names(certificate: &X509Certificate<'_>) -> bool {
+    matches!(certificate.subject_alternative_name(), Ok(None))
+}
+
+fn nameless(name: &ServerName<'_>) -> Error {
+    let expected = name.to_owned();
+    CertificateError::NotValidForNameContext { expected, presented: Vec::new() }.into()
+}
+
+fn parse<'a>(certificate: &'a CertificateDer<'_>) -> Result<X509Certificate<'a>, Error> {
+    let parsed = X509Certificate::from_der(certificate);
+    parsed.map(|(_, parsed)| parsed).map_err(|_| CertificateError::BadEncoding.into())
+}
