@@ -52,7 +52,8 @@ pub struct Settings {
     pub force: bool,
     /// Fields that are left to others (KS-SSA-70).
     pub ignored: IgnoreRules,
-    /// True when managers of other versions of an object's API are made managers of the desired one (KS-SSA-22).
+    /// True when managers of other versions of an object's API are made managers of the desired one (KS-SSA-22), also where the server does
+    /// not refuse the object for them.
     pub migrates_versions: bool,
     /// True when Jobs that the cluster has deleted, because they had finished, are not made anew.
     pub leaves_ended: bool,
@@ -88,6 +89,8 @@ pub(crate) struct Applier<'a> {
     /// Kinds that the manifests define themselves.
     defined: HashSet<GroupKind>,
     cancel: &'a CancellationToken,
+    /// True when nothing is to be written.
+    pub(crate) is_preview: bool,
     /// True once something was changed: from then on the apply is not called off, or an object that is being replaced would stay
     /// away, and nobody would be told of the changes.
     has_written: AtomicBool,
@@ -160,7 +163,8 @@ impl<'a> Applier<'a> {
         let defined = manifests.iter().filter_map(defined_kind).collect();
         let deadline = Instant::now() + settings.time;
         let has_written = AtomicBool::default();
-        (Self { session, settings, managers, defined, cancel, has_written, deadline }, manifests)
+        let is_preview = false;
+        (Self { session, settings, managers, defined, cancel, is_preview, has_written, deadline }, manifests)
     }
 
     async fn stage(

@@ -46,7 +46,8 @@ impl Session {
         let session = Self { watched: None, ..self.clone() };
         let cancel = CancellationToken::new();
         let id = manifest.id().clone();
-        let (applier, manifests) = Applier::prepare(&session, settings, vec![manifest], &cancel);
+        let (mut applier, manifests) = Applier::prepare(&session, settings, vec![manifest], &cancel);
+        applier.is_preview = true;
         let mut comparison = Comparison { id, action: Action::Unknown, objects: None };
         for manifest in manifests {
             let Tried { id, action, states } = applier.tried(manifest).await?;
@@ -74,8 +75,8 @@ impl Session {
         // Everything is looked at, whatever is in the ledger.
         let session = Self { watched: None, ..self.clone() };
         let cancel = CancellationToken::new();
-        let settings = Settings { migrates_versions: false, ..settings.clone() };
-        let (applier, manifests) = Applier::prepare(&session, &settings, manifests, &cancel);
+        let (mut applier, manifests) = Applier::prepare(&session, settings, manifests, &cancel);
+        applier.is_preview = true;
         let spaces: Vec<String> =
             manifests.iter().map(|manifest| manifest.id().clone()).filter_map(space).collect();
         let mut differences = Vec::with_capacity(manifests.len());

@@ -14,7 +14,7 @@ use crate::apply::{Applier, Looks, MAX_EVALUATIONS, Settings};
 use crate::drift::has_drifted;
 use crate::error::{is_forbidden, is_not_found, status, whole_text};
 use crate::ledger::Trust;
-use crate::ownership::migration;
+use crate::ownership::{is_of_another_version, migration};
 use crate::policy::{Mark, merges, skips_desired, skips_live};
 use crate::precise::Precise;
 use crate::request::{Mode, Target};
@@ -152,8 +152,13 @@ impl Applier<'_> {
         let owner = &self.settings.owner;
         let id = manifest.id().clone();
         let target = Target { client: &self.session.client, mapping, id: &id };
-        let is_migrated = self.settings.migrates_versions && self.migrate(&target, manifest).await?;
-        let tried = match self.dry_run(&target, manifest).await {
+        let mut is_migrated = self.settings.migrates_versions && self.migrate(&target, manifest).await?;
+        let mut tried = self.dry_run(&target, manifest).await;
+        if tried.as_ref().is_err_and(is_of_another_version) && self.migrate(&target, manifest).await? {
+            is_migrated = true;
+            tried = self.dry_run(&target, manifest).await;
+        }
+        let tried = match tried {
             Ok(tried) => tried,
             Err(error) => return self.refused(&target, manifest, &error).await,
         };
@@ -172,15 +177,19 @@ impl Applier<'_> {
         }
     }
 
-    /// Makes managers of other versions of an object's API managers of the desired one; true if there were any (KS-SSA-22).
+    /// Makes managers of other versions of an object's API managers of the desired one; true if there were any (KS-SSA-22). A preview leaves
+    /// them.
     async fn migrate(&self, target: &Target<'_>, manifest: &Manifest) -> Result<bool, Error> {
+        if self.is_preview {
+            return Ok(false);
+        }
         let mut attempts = 0;
         loop {
             attempts += 1;
             let live = match target.metadata().await {
                 Ok(Some(live)) => live,
                 Ok(None) => return Ok(false),
-                Err(error) if is_forbidden(&error) => return Ok(false),
+                Err(error) if is_forbidden(&error) || is_not_found(&error) => return Ok(false),
                 Err(error) => return Err(Error::query(target.id, &error)),
             };
             if skips_live(&self.settings.owner.group, manifest, &live.metadata) {

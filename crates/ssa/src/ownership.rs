@@ -7,7 +7,9 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{FieldsV1, ManagedFieldsEntr
 use kube::api::ObjectMeta;
 use serde_json::{Value, json};
 
+use crate::error::whole_text;
 use crate::sight::{Manager, Sight};
+use crate::undeclared;
 
 const APPLY: &str = "Apply";
 const UPDATE: &str = "Update";
@@ -181,6 +183,13 @@ pub(crate) fn migration(live: &ObjectMeta, api_version: &str) -> Option<Value> {
         }
     }
     Some(json!([replace("managedFields", &json!(migrated)), version_test(live)]))
+}
+
+/// Returns true for the refusal of an object of which a manager of another version has a field that its version does not know. A field of the
+/// manifest that is unknown is told in other words.
+pub(crate) fn is_of_another_version(error: &kube::Error) -> bool {
+    let text = whole_text(error);
+    text.contains(undeclared::COMPLAINT) && !text.starts_with("failed to create typed patch object")
 }
 
 fn is_same_manager(a: &ManagedFieldsEntry, b: &ManagedFieldsEntry) -> bool {

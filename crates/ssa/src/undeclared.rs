@@ -7,7 +7,8 @@ use serde_json::Value;
 
 use crate::ObjectId;
 
-const COMPLAINT: &str = ": field not declared in schema";
+/// End of a line of the server's message about a field.
+pub(crate) const COMPLAINT: &str = ": field not declared in schema";
 
 /// Groups whose Go types Flux has (`client-go`); it has none for definitions of custom resources and for APIs.
 const GROUPS: [&str; 17] = [
