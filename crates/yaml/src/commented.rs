@@ -50,7 +50,7 @@ pub struct Comment {
     pub is_inline: bool,
 }
 
-/// Reads every document of a file. What an alias stands for is written out.
+/// Reads every document of a file. Aliases are replaced by what they stand for.
 ///
 /// # Errors
 /// The text is not YAML, or goes over one of the caps.
