@@ -1,4 +1,4 @@
-//! Pushing by compare-and-swap: no commit of anyone is ever lost (DEP-GIT-4, DESIGN §6).
+//! Pushing by compare-and-swap: no commit of anyone is ever lost (DEP-GIT-4).
 
 use std::cell::RefCell;
 

@@ -1,4 +1,4 @@
-//! Which files of a source stay out of its artifact (SRC-IGN-1…5).
+//! The files of a source that stay out of its artifact (SRC-IGN-1…5).
 //!
 //! The rules look like `.gitignore` but are Flux's own: every path is tested by itself against one explicit list in
 //! which the last match wins, so `!` re-includes even below an excluded directory; and as soon as a source brings any

@@ -1,5 +1,5 @@
 //! The objects applied and the changes seen by the watches since: the proof that an object needs no request, and the
-//! state of its health (DESIGN §5).
+//! state of its health .
 //!
 //! Only objects that were recorded are kept, so the ledger is as large as what its owners manage. It is memory only: a
 //! new process starts with an empty one and fills it by comparing once with the cluster.
@@ -27,8 +27,8 @@ use crate::{Entry, GroupKind, ObjectId, Owner};
 /// nothing.
 const LEFT_FOR_NOW: [&str; 2] = ["flux", "kubectl-rollout"];
 
-/// Comparisons of an object after the definition of its kind was written, until it is trusted again: the first may have been with the old
-/// schema, which a server of the API knows for a moment longer.
+/// Comparisons of an object that prove nothing after the definition of its kind was written: they may still be made with the old schema,
+/// which an API server keeps for a moment.
 const DOUBTS: u8 = 2;
 
 /// The reason for which an owner should look at its objects.

@@ -28,7 +28,8 @@ use crate::{
 /// Bytes in a KiB, the unit of the threshold's flag.
 const KIB: usize = 1024;
 
-/// Parses a command line of the service. Here the code of the whole service is made, once for all programs that have it.
+/// Parses a command line of the service. It is not generic, so that the service is compiled here, once for all programs
+/// that run it.
 ///
 /// # Errors
 /// When it is wrong, or asks for help or the version.

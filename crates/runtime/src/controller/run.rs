@@ -51,15 +51,15 @@ impl<K: FluxObject> Run<K> {
         self.phases.set(Phase::looking(message));
     }
 
-    /// As [`Run::phase`], and written at once with the status of `object`, which no longer claims something that has turned
-    /// out to be untrue: nobody is to rely on it while the run makes it true again.
+    /// As [`Run::phase`], and writes the status of `object` at once, in which a claim that has turned out to be untrue is
+    /// missing: nobody is to rely on it while the run makes it true again.
     pub fn retract(&self, object: K, message: &str) {
         self.phases.set(Phase { retracted: Some(Arc::new(object)), ..Phase::of(message, message) });
     }
 
-    /// Writes the status of `object`, with the phase, and returns when that is done: a run says so what it is about to do
-    /// that the next life of the service could not find out, should this one end meanwhile. Gives the object as it is
-    /// then; a run that gets none must not go on. The outcome starts from this object.
+    /// Writes the status of `object`, with the phase, before the run does something that a restarted service could not
+    /// find out otherwise. Returns the object as it was written; a run that gets none must not go on. The outcome starts
+    /// from this object.
     pub async fn record(&self, object: K) -> Option<Arc<K>> {
         self.phases.record(Arc::new(object)).await
     }

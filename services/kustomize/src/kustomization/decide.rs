@@ -58,7 +58,7 @@ struct Case<'a> {
 /// Returns a plan where the rule has one.
 type Rule = fn(&Case<'_>) -> Option<Plan>;
 
-/// The first that has a plan decides (KS-REC-20..26, and the short ways of DESIGN §5).
+/// The first that has a plan decides (KS-REC-20..26, and short ways of our own).
 const RULES: [Rule; 8] = [
     outlast_outage,
     go_on_with_check,

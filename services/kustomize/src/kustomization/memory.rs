@@ -14,7 +14,7 @@ use super::health::Check;
 use super::inventory;
 use crate::build::Footprint;
 
-/// After this long without a full check one is made although the watches prove that nothing has changed (DESIGN §5).
+/// After this long without a full check one is made although the watches prove that nothing has changed.
 const FULL_CHECK: Duration = Duration::from_secs(3600);
 
 /// The first pause between two corrections of drift of one Kustomization, doubled with each up to the second: another

@@ -1,4 +1,4 @@
-//! Which Kustomizations a change elsewhere concerns (KS-REC-3..6).
+//! The Kustomizations that a change elsewhere concerns (KS-REC-3..6).
 
 mod order;
 
