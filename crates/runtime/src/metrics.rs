@@ -365,6 +365,11 @@ mod tests {
             assert!(text.contains(line), "{line} is missing in\n{text}");
         }
         assert!(text.contains("process_resident_memory_bytes"));
+        // Panels of Flux's dashboard that no metric of a process without Go would fill.
+        assert!(
+            text.contains("\ngo_info{version=\"none\"} 1\n") && text.contains("\ngo_memstats_alloc_bytes "),
+            "{text}"
+        );
     }
 
     /// KS-MET-3: a service whose workers are all busy shows how many objects wait for them.

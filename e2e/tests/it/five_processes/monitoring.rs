@@ -11,6 +11,21 @@ use super::main_loop::MainLoop;
 /// Words of the query language that are followed by labels in parentheses.
 const OF_LABELS: [&str; 2] = ["by", "without"];
 
+/// Metrics and labels of Flux's dashboards and of its guide to metrics, but those of caches, which are there once a cache was asked.
+const OF_FLUX: [&str; 11] = [
+    "go_info{namespace,pod}",
+    "go_memstats_alloc_bytes{namespace,pod}",
+    "workqueue_longest_running_processor_seconds{name,namespace,pod}",
+    "workqueue_work_duration_seconds_count{namespace}",
+    "rest_client_requests_total{code,namespace,pod}",
+    "process_cpu_seconds_total{namespace,pod}",
+    "controller_runtime_reconcile_total{controller,result}",
+    "controller_runtime_reconcile_time_seconds_bucket{controller,le}",
+    "gotk_reconcile_duration_seconds_sum{exported_namespace,kind,name,namespace}",
+    "gotk_reconcile_duration_seconds_count{exported_namespace,kind,name,namespace}",
+    "gotk_token_cached_items",
+];
+
 /// The metric of kube-state-metrics with Flux's configuration, and its labels: they are no metrics of services.
 const OF_OBJECTS: &str = "gotk_resource_info";
 const LABELS_OF_OBJECTS: [&str; 4] = ["customresource_kind", "exported_namespace", "ready", "suspended"];
@@ -125,11 +140,12 @@ async fn alerts_and_dashboards_name_what_the_services_export() -> Result<()> {
     for service in SERVICES {
         exported.exported(&main_loop.world.metrics(service).await?);
     }
-    // Prometheus adds it to what it reads of a Pod.
-    exported.labels.insert("pod".to_owned());
+    // Prometheus adds them to what it reads of a Pod, and has another name then for the namespace of an object.
+    exported.labels.extend(["pod", "namespace", "exported_namespace"].map(str::to_owned));
     exported.metrics.insert(OF_OBJECTS.to_owned());
     exported.labels.extend(LABELS_OF_OBJECTS.map(str::to_owned));
-    let monitored = monitored()?;
+    let mut monitored = monitored()?;
+    OF_FLUX.iter().for_each(|query| monitored.queried(query));
     let unknown: Vec<_> = monitored.metrics.difference(&exported.metrics).collect();
     assert!(unknown.is_empty(), "nobody exports {unknown:?}: {:?}", exported.metrics);
     let unknown: Vec<_> = monitored.labels.difference(&exported.labels).collect();
