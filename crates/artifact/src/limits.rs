@@ -1,4 +1,4 @@
-//! Caps on what is downloaded and unpacked . The defaults are those of consumers, who hold files in memory.
+//! Caps on what is downloaded and unpacked. The defaults are those of consumers, who hold files in memory.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Paths that come from outside and stay inside: relative, normalised, without a way up .
+//! Paths that come from outside and stay inside: relative, normalised, without a way up.
 
 use std::borrow::Borrow;
 use std::fmt;

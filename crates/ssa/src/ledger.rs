@@ -1,5 +1,5 @@
 //! The objects applied and the changes seen by the watches since: the proof that an object needs no request, and the
-//! state of its health .
+//! state of its health.
 //!
 //! Only objects that were recorded are kept, so the ledger is as large as what its owners manage. It is memory only: a
 //! new process starts with an empty one and fills it by comparing once with the cluster.
