@@ -271,14 +271,13 @@ impl Applier<'_> {
         let is_forced = self.settings.force
             || Mark::Force.on_desired(group, manifest)
             || Mark::Force.on_live(group, &live.metadata);
-        if is_forced
-            && is_immutable(error)
-            && let Some(judged) = Precise::of(&live.metadata)
-            && self.would_be_valid(target, manifest, &live).await
-        {
-            return Ok(Plan::Replace(judged));
+        let may_replace = is_forced && is_immutable(error) && !successor::is_of_one_state(manifest);
+        let judged = Precise::of(&live.metadata).filter(|_| may_replace);
+        let Some(judged) = judged else { return Err(refusal()) };
+        match self.obstacle(target, manifest, &live).await {
+            None => Ok(Plan::Replace(judged)),
+            Some(error) => Err(Error::dry_run(manifest, &error)),
         }
-        Err(refusal())
     }
 
     /// The error of a kind that has gone since it was looked up, if that is why its object cannot be applied.
@@ -289,12 +288,15 @@ impl Applier<'_> {
         Some(Error::mapping(id, &gone))
     }
 
-    /// Tries the object that is to take the place of another one.
-    async fn would_be_valid(&self, target: &Target<'_>, manifest: &Manifest, live: &DynamicObject) -> bool {
-        match target.try_create(&successor::beside(manifest, live)).await {
-            Ok(_) => true,
-            Err(error) => successor::is_only_in_the_way(&error),
-        }
+    /// Tries the object that is to take the place of another one. Returns the error for which it could not be made.
+    async fn obstacle(
+        &self,
+        target: &Target<'_>,
+        manifest: &Manifest,
+        live: &DynamicObject,
+    ) -> Option<kube::Error> {
+        let tried = target.try_create(&successor::beside(manifest, live)).await;
+        tried.err().filter(|error| !successor::is_only_in_the_way(error))
     }
 
     async fn dry_run(
@@ -327,10 +329,12 @@ impl Applier<'_> {
     }
 }
 
+/// Returns true when a new object might do what the one that is there cannot. A conflict is none of these: it says that the object, or a
+/// quota, is changing at the moment (KS-SSA-50).
 fn is_immutable(error: &kube::Error) -> bool {
-    let is_code = status(error).is_some_and(|status| matches!(status.code, 409 | 422));
+    let is_invalid = status(error).is_some_and(|status| status.code == 422);
     let text = whole_text(error);
-    is_code || text.contains("is immutable") || text.contains("immutable field")
+    is_invalid || text.contains("is immutable") || text.contains("immutable field")
 }
 
 fn created() -> Plan {

@@ -25,6 +25,14 @@ const COUNTED: [&str; 7] = [
 /// Fields of a Service that only one can have.
 const ADDRESSES: [&str; 3] = ["clusterIP", "clusterIPs", "healthCheckNodePort"];
 
+/// Returns true for a manifest of an object that is there, or was, in one state: it was written out of a cluster, and nobody can make it
+/// anew.
+pub(crate) fn is_of_one_state(manifest: &Manifest) -> bool {
+    let has =
+        |field| manifest.value().pointer(field).and_then(Value::as_str).is_some_and(|it| !it.is_empty());
+    has("/metadata/uid") || has("/metadata/resourceVersion")
+}
+
 /// Returns the new object without the addresses, ports and default that the old one still holds.
 pub(crate) fn beside(manifest: &Manifest, live: &DynamicObject) -> Value {
     let mut value = manifest.value().clone();
