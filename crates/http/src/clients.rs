@@ -7,7 +7,7 @@ use reqwest::{Client, ClientBuilder, redirect};
 use secrecy::ExposeSecret;
 
 use crate::environment::{proxy_url, with_proxies};
-use crate::names::System;
+use crate::resolver::SystemResolver;
 use crate::{Profile, tls};
 
 /// Clients kept at a time; each holds a connection pool and a TLS configuration of some 100 KiB.
@@ -112,7 +112,7 @@ impl Clients {
     fn build(&self, profile: &Profile) -> Result<Client, ClientError> {
         let mut builder: ClientBuilder = Client::builder()
             .user_agent(self.user_agent)
-            .dns_resolver(System)
+            .dns_resolver(SystemResolver)
             .connect_timeout(CONNECT_TIMEOUT)
             .pool_max_idle_per_host(MAX_IDLE_PER_HOST)
             .pool_idle_timeout(POOL_IDLE)
@@ -151,7 +151,7 @@ pub fn client_builder() -> ClientBuilder {
         Err(_) => Client::builder(),
     })
     .user_agent(USER_AGENT)
-    .dns_resolver(System)
+    .dns_resolver(SystemResolver)
 }
 
 fn follow(attempt: redirect::Attempt<'_>) -> redirect::Action {

@@ -7,7 +7,7 @@ use std::net::{IpAddr, SocketAddr};
 use rustls::{AlertDescription, CertificateError, InvalidMessage};
 use url::Url;
 
-use crate::names::LookupError;
+use crate::resolver::LookupError;
 use crate::shown::shown;
 
 /// Says why a request to `url` got no answer, for example `dial tcp 127.0.0.1:1: connect: connection refused`. Neither

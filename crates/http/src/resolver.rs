@@ -15,9 +15,9 @@ pub(crate) struct LookupError {
 }
 
 /// The system's resolver.
-pub(crate) struct System;
+pub(crate) struct SystemResolver;
 
-impl Resolve for System {
+impl Resolve for SystemResolver {
     fn resolve(&self, name: Name) -> Resolving {
         Box::pin(async move {
             // The connector sets the port.
