@@ -7,9 +7,10 @@ use weir_api::source::GitRepositorySpec;
 use weir_api::{FluxObject, GitRepository};
 use weir_auth::{Credentials as Issued, GitLogin, GitLoginError, LoginError, Logins};
 use weir_git::{AuthOptionError, Credentials, Remote};
+use weir_http::go_url;
 use weir_runtime::ObjectKey;
 
-use crate::{ReadError, Secret, Secrets, TransportError, caller, go_url};
+use crate::{ReadError, Secret, Secrets, TransportError, caller};
 
 /// Rules in which Flux's controllers differ about the same GitRepository.
 #[derive(Debug, Clone, Copy)]

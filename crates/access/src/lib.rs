@@ -31,4 +31,3 @@ pub use profile::{ProfileError, TransportError};
 pub use reference::reference;
 pub use secrets::{ReadError, Secret, Secrets};
 pub use signing::SigningSecretError;
-pub use weir_http::go_url;

@@ -1,6 +1,6 @@
 //! Addresses that flags name: what Go's library refuses is refused in its words, before a cluster sees it.
 
-use weir_access::go_url;
+use weir_http::go_url;
 
 use crate::error::Error;
 

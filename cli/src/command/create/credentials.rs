@@ -5,9 +5,8 @@ use std::num::{IntErrorKind, ParseIntError};
 
 use secrecy::{ExposeSecret, SecretString};
 use url::Url;
-use weir_access::go_url;
 use weir_git::{Identity, KeyKind};
-use weir_http::ClientError;
+use weir_http::{ClientError, go_url};
 
 use super::address;
 use super::flag::{Flag, Flags, bits, one_of, secret, switch, text};

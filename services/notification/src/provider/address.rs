@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use url::Url;
-use weir_access::go_url;
+use weir_http::go_url;
 
 use super::InitError;
 

@@ -3,12 +3,11 @@
 
 use bytes::{Bytes, BytesMut};
 use weir_access::caller;
-use weir_access::go_url;
 use weir_api::{HelmChart, HelmRepository};
 use weir_artifact::Digest;
 use weir_auth::{DockerConfig, Keyring, Provider, RegistryCredentials};
 use weir_helm::version;
-use weir_http::{Profile, SecretData};
+use weir_http::{Profile, SecretData, go_url};
 use weir_oci::{Descriptor, MAX_TAGS, Manifest, Registry, RegistryOptions, Repository};
 use weir_runtime::ObjectKey;
 

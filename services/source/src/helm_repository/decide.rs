@@ -1,10 +1,10 @@
 //! The plan of a run, and its messages. Pure.
 
 use url::Url;
-use weir_access::go_url;
 use weir_api::{Artifact, HelmRepository};
 use weir_artifact::{Algorithm, Digest};
 use weir_helm::FetchError;
+use weir_http::go_url;
 
 use crate::source::Failure;
 

@@ -1,7 +1,7 @@
 //! Sources (CLI-CRE01 to CLI-CRE06).
 
 use serde_json::json;
-use weir_access::go_url;
+use weir_http::go_url;
 
 use super::super::flag::{Flag, Flags, duration, lines, list, one_of, secret, switch, text};
 use super::super::{address, credentials, reference};

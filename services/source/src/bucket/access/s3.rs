@@ -65,8 +65,8 @@ impl Login<'_> {
 
     /// Keys that a MinIO server gives a user of its directory; through the object's proxy (SRC-BKT-10).
     async fn ldap_keys(&self, sts: &BucketSts) -> Result<AccessKeys, Failure> {
-        let endpoint = weir_access::go_url::parse(&sts.endpoint).map_err(|error| {
-            let shown = weir_access::go_url::without_user_info(&sts.endpoint);
+        let endpoint = weir_http::go_url::parse(&sts.endpoint).map_err(|error| {
+            let shown = weir_http::go_url::without_user_info(&sts.endpoint);
             let message = format!("failed to parse STS endpoint '{shown}': {error}");
             Failure::fetch("URLInvalid", message).stalled()
         })?;
