@@ -163,9 +163,11 @@ async fn serve(State(shared): State<Arc<Shared>>, request: Request) -> Response 
     }
 }
 
-/// Returns true for what calls itself Git. Hosted servers, GitHub among them, have only web pages for others.
+/// Returns true for what calls itself Git, as Flux's program does with `go-git/5.x`. Hosted servers, GitHub among
+/// them, have only web pages for others.
 fn is_git(headers: &HeaderMap) -> bool {
-    headers.get(header::USER_AGENT).is_some_and(|name| name.as_bytes().starts_with(b"git/"))
+    let admitted = |name: &[u8]| name.starts_with(b"git/") || name.starts_with(b"go-git/");
+    headers.get(header::USER_AGENT).is_some_and(|name| admitted(name.as_bytes()))
 }
 
 fn is_admitted(path: &str, headers: &HeaderMap) -> bool {
