@@ -17,7 +17,8 @@ use crate::{fetch, push, transport};
 
 /// Operations at a time, when the caller does not say. Each holds a thread and the buffers of a pack.
 const DEFAULT_CONCURRENCY: usize = 8;
-/// Name of the client, which is that of Flux's. GitHub and Bitbucket give repositories only to what calls itself `git/…`.
+/// Name of the client. Some hosted servers give repositories only to what calls itself `git/…`, as Git itself does; to others they show
+/// web pages.
 const USER_AGENT: &str = "git/1.0";
 
 /// Settings of the client.
