@@ -124,6 +124,7 @@ struct Open {
     /// Number of its anchor; 0 without one.
     anchor: usize,
     key: Option<Scalar>,
+    line: usize,
     column: usize,
 }
 
@@ -257,7 +258,7 @@ impl Reader {
         if matches!(self.open.last(), Some(Open { node: Commented::Seq(_), .. })) {
             self.take_pending(self.pending.iter().take_while(|(_, at)| *at < column).count());
         }
-        self.open.push(Open { node, anchor, key: None, column });
+        self.open.push(Open { node, anchor, key: None, line: at.line(), column });
         Ok(())
     }
 
@@ -268,7 +269,7 @@ impl Reader {
         self.take_pending(count);
         let Some(open) = self.open.pop() else { return Ok(()) };
         let keeping = self.anchors.keep(open.anchor, &open.node, limits);
-        keeping.map_err(|excess| excess.at(source.line_at(0)))?;
+        keeping.map_err(|excess| excess.at(open.line))?;
         self.push(open.node, 0, source)
     }
 

@@ -268,8 +268,8 @@ async fn a_server_without_shallow_fetches() {
 
 async fn reqwest_list(url: &str) -> String {
     let mut stream = tokio::net::TcpStream::connect(upstream(url)).await.unwrap();
-    let request =
-        "GET /app.git/info/refs?service=git-upload-pack HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n";
+    let request = "GET /app.git/info/refs?service=git-upload-pack HTTP/1.1\r\n\
+                   Host: h\r\nUser-Agent: git/1.0\r\nConnection: close\r\n\r\n";
     stream.write_all(request.as_bytes()).await.unwrap();
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer).await.unwrap();

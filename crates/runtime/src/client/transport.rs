@@ -52,9 +52,32 @@ pub fn way(config: &Config) -> kube::Result<Way> {
             let https = config.rustls_https_connector_with_connector(tcp())?;
             BoxCloneSyncService::new(tunnel(proxy, https).map_err(BoxError::from))
         }
-        Some("socks5") => plain(SocksV5::new(proxy.clone(), tcp())),
-        _ => return Err(kube::Error::ProxyProtocolUnsupported { proxy_url: Box::new(proxy.clone()) }),
+        Some("socks5") => plain(socks(proxy, tcp())),
+        // The error is shown in conditions.
+        _ => return Err(kube::Error::ProxyProtocolUnsupported { proxy_url: Box::new(without_user(proxy)) }),
     })
+}
+
+/// Returns the address without user and password.
+fn without_user(proxy: &Uri) -> Uri {
+    let mut parts = proxy.clone().into_parts();
+    let host = proxy.authority().and_then(|authority| authority.as_str().rsplit('@').next()?.parse().ok());
+    parts.authority = host;
+    Uri::from_parts(parts).unwrap_or_default()
+}
+
+/// Returns the part of the address before `@`, as it stands there.
+fn user(proxy: &Uri) -> Option<&str> {
+    Some(proxy.authority()?.as_str().rsplit_once('@')?.0)
+}
+
+/// Opens connections through a SOCKS5 proxy, with the user of its address.
+fn socks<C>(proxy: &Uri, connector: C) -> SocksV5<C> {
+    let socks = SocksV5::new(proxy.clone(), connector);
+    let Some(user) = user(proxy) else { return socks };
+    let (name, password) = user.split_once(':').unwrap_or((user, ""));
+    let decoded = |text| percent_encoding::percent_decode_str(text).decode_utf8_lossy().into_owned();
+    socks.with_auth(decoded(name), decoded(password))
 }
 
 fn plain<C>(connector: C) -> Way
@@ -69,8 +92,7 @@ where
 /// Opens connections through an HTTP proxy, with the user of its address.
 fn tunnel<C>(proxy: &Uri, connector: C) -> Tunnel<C> {
     let tunnel = Tunnel::new(proxy.clone(), connector);
-    let user = proxy.authority().and_then(|authority| authority.as_str().rsplit_once('@'));
-    let header = user.map(|(user, _)| {
+    let header = user(proxy).map(|user| {
         let decoded: Vec<u8> = percent_encoding::percent_decode_str(user).collect();
         HeaderValue::try_from(format!("Basic {}", STANDARD.encode(decoded)))
     });
@@ -134,6 +156,38 @@ mod tests {
         while !head.ends_with(b"\r\n\r\n") {
             head.push(stream.read_u8().await.unwrap());
         }
+    }
+
+    #[test]
+    fn a_proxy_that_is_not_known_is_told_without_its_password() {
+        let mut config = Config::new("http://api.example".parse().unwrap());
+        config.proxy_url = Some("socks4://user:secret@proxy.example:1080/".parse().unwrap());
+        let error = way(&config).err().unwrap().to_string();
+        assert!(error.contains("socks4://proxy.example:1080/") && !error.contains("secret"), "{error}");
+    }
+
+    /// A SOCKS proxy learns the user of its address, without escapes (RFC 1929).
+    #[tokio::test]
+    async fn a_socks_proxy_gets_the_user_of_its_address() {
+        let proxy = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = format!("socks5://me:p%40ss@{}", proxy.local_addr().unwrap());
+        let mut connector = socks(&address.parse().unwrap(), tcp());
+        let asked = async move {
+            let (mut stream, _) = proxy.accept().await.unwrap();
+            let mut greeting = [0; 2];
+            stream.read_exact(&mut greeting).await.unwrap();
+            let mut methods = vec![0; greeting[1].into()];
+            stream.read_exact(&mut methods).await.unwrap();
+            stream.write_all(&[5, 2]).await.unwrap();
+            let mut login = [0; 9];
+            stream.read_exact(&mut login).await.unwrap();
+            (methods.contains(&2), login)
+        };
+        let to = "http://api.example".parse().unwrap();
+        let (connected, (has_login, login)) = tokio::join!(connector.call(to), asked);
+        assert!(connected.is_err(), "the proxy has hung up");
+        assert!(has_login);
+        assert_eq!(&login, b"\x01\x02me\x04p@ss");
     }
 
     /// KS-IMP-5
