@@ -12,6 +12,8 @@ use super::server::variable;
 /// Times that a request is sent again at most.
 const RETRIES: &str = "VAULT_MAX_RETRIES";
 const DEFAULT_RETRIES: u32 = 2;
+/// More of them would take longer than the time for one key, whose end says nothing of the server's answer.
+const MAX_RETRIES: u32 = 3;
 /// Pause before a request is sent again, longer by as much each time. The time for one key bounds all of them.
 const PAUSE: Duration = Duration::from_secs(1);
 
@@ -22,7 +24,7 @@ pub(super) async fn answer<T: DeserializeOwned>(
 ) -> Result<T, ProviderError> {
     let secrets = std::slice::from_ref(token);
     let most = variable(RETRIES).and_then(|text| text.parse().ok()).unwrap_or(DEFAULT_RETRIES);
-    for retry in 1..=most {
+    for retry in 1..=most.min(MAX_RETRIES) {
         let Some(copy) = request.try_clone() else { break };
         let answered = rest::json_hiding("Vault", copy, secrets).await;
         if !answered.as_ref().is_err_and(may_pass) {
