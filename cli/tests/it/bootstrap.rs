@@ -458,11 +458,12 @@ async fn a_repository_of_codecommit_needs_no_token() {
     let sync = async || repository.read("main", "clusters/test/flux-system/gotk-sync.yaml").ok();
     let sync = eventually("the source in Git", DEADLINE, sync).await.unwrap();
     running.child.kill().await.unwrap();
-    let lines = format!(
-        "  provider: aws\n  ref:\n    branch: main\n  secretRef:\n    name: flux-system\n  url: https://{HOST}/fleet.git\n"
-    );
+    let lines = format!("  provider: aws\n  ref:\n    branch: main\n  url: https://{HOST}/fleet.git\n");
     assert!(sync.contains(&lines), "{sync}");
     let secrets: Api<Secret> = Api::namespaced(plane.client().unwrap(), "flux-system");
-    let secret = secrets.get("flux-system").await.unwrap().data.unwrap();
-    assert_eq!(secret["username"].0, b"AKIAEXAMPLE");
+    assert!(secrets.get_opt("flux-system").await.unwrap().is_none());
+    let refused = weir
+        .transcript(&[&format!("bootstrap git --url https://{HOST}/fleet.git --password=x {PATH}")])
+        .await;
+    assert!(refused.contains("add --token-auth to log in with --username and --password"), "{refused}");
 }

@@ -33,6 +33,18 @@ pub(super) fn check_key(url: &Url, has_key: bool) -> Result<(), Error> {
     Err(Error::Flags(reason.to_owned()))
 }
 
+/// Refuses a user or a password beside the login of whoever runs the command: one of the two would have no effect.
+pub(super) fn check_no_login(has_login: bool) -> Result<(), Error> {
+    if has_login {
+        return Err(Error::Flags(
+            "AWS CodeCommit over HTTPS takes whoever runs this command: add --token-auth to log in with --username and --password \
+             (or GIT_PASSWORD), or leave them out"
+                .to_owned(),
+        ));
+    }
+    Ok(())
+}
+
 /// Returns user and password of a quarter of an hour, made of the keys of this person, job or machine.
 pub(super) async fn log_in(url: &Url, timeout: Duration) -> Result<(String, SecretString), Error> {
     let failed = |reason: String| {

@@ -126,6 +126,7 @@ impl Git {
         match url.scheme() {
             "ssh" => codecommit::check_key(url, self.flags.key.private_key_file.is_some()),
             "https" if !self.flags.token_auth => {
+                codecommit::check_no_login(self.username != USER || self.password.is_some())?;
                 let (username, password) = codecommit::log_in(url, global.timeout.to_std()).await?;
                 (self.username, self.password) = (username, Some(password));
                 (self.flags.token_auth, self.provider) = (true, Some(codecommit::PROVIDER));
@@ -207,7 +208,7 @@ impl Git {
         }
     }
 
-    /// The credentials of the services.
+    /// The credentials of the services. Those that log in as themselves get none: the login of this command is the person's own.
     fn sync_credentials(&self, ca: Option<String>) -> SyncCredentials {
         if !self.flags.token_auth {
             let passphrase = self.password.clone();
@@ -215,6 +216,11 @@ impl Git {
         }
         let password = self.password.clone().unwrap_or_default();
         let mut entries = Entries::new();
+        if self.provider.is_some() {
+            let replaces = ca.is_some();
+            entries.extend(ca.map(|ca| ("ca.crt".to_owned(), ca.into())));
+            return SyncCredentials::Given { entries, replaces };
+        }
         if self.with_bearer_token {
             entries.insert("bearerToken".to_owned(), password);
         } else {

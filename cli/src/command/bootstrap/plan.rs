@@ -31,7 +31,7 @@ pub(super) struct Plan {
 
 /// Credentials of the services.
 pub(super) enum SyncCredentials {
-    /// Entries of the Secret. `replaces` says that a Secret that is there gets them.
+    /// Entries of the Secret, which is not there without any. `replaces` says that a Secret that is there gets them.
     Given { entries: Entries, replaces: bool },
     /// A key for Git over SSH.
     Key { passphrase: Option<SecretString>, access: Access },
@@ -51,6 +51,11 @@ impl Plan {
     /// Returns the directory of the cluster in the repository.
     pub(super) fn path_of(flags: &BootstrapFlags) -> String {
         below(&flags.path)
+    }
+
+    /// Returns false when the services need no Secret: they log in as themselves.
+    pub(super) fn has_secret(&self) -> bool {
+        !matches!(&self.credentials, SyncCredentials::Given { entries, .. } if entries.is_empty())
     }
 
     /// Returns the folder of the manifests, as Git names it.

@@ -11,8 +11,11 @@ use crate::error::Error;
 use crate::input;
 use crate::output::progress;
 
-/// Makes the Secret. One that is there stays as it is, unless credentials are given.
+/// Makes the Secret, if one is needed. One that is there stays as it is, unless credentials are given.
 pub(super) async fn reconcile(cluster: &Cluster, plan: &Plan) -> Result<(), Error> {
+    if !plan.has_secret() {
+        return Ok(());
+    }
     let (name, namespace) = (&plan.flags.secret_name, &plan.namespace);
     let mut draft = Draft::new(name, namespace, Map::new());
     let exists = draft.exists(cluster).await?;

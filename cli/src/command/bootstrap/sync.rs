@@ -94,10 +94,12 @@ fn manifests(plan: &Plan) -> Result<String, Error> {
         "spec": {
             "interval": flags.interval.to_string(),
             "ref": { "branch": flags.branch },
-            "secretRef": { "name": flags.secret_name },
             "url": plan.sync_url,
         },
     });
+    if plan.has_secret() {
+        manifest::set(&mut source, "/spec/secretRef", json!({ "name": flags.secret_name }));
+    }
     if let Some(provider) = plan.provider {
         manifest::set(&mut source, "/spec/provider", provider);
     }
