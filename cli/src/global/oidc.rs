@@ -7,15 +7,17 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, fchown};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
-use kube::config::Kubeconfig;
+use kube::config::{AuthProviderConfig, Kubeconfig};
 use reqwest::{Client, RequestBuilder, Url};
 use secrecy::SecretString;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use tokio::time::timeout;
 use url::form_urlencoded::byte_serialize;
 use weir_auth::rest;
 use weir_http::{Clients, Profile};
@@ -79,13 +81,15 @@ fn filled<'s>(settings: &'s Settings, key: &str) -> Option<&'s str> {
     settings.get(key).map(String::as_str).filter(|text| !text.is_empty())
 }
 
-/// Asks the issuer for new tokens.
-async fn renew(settings: &mut Settings) -> Result<(), Error> {
+/// Asks the issuer for new tokens, and waits for so long: all requests of the command wait too.
+async fn renew(settings: &mut Settings, longest: Duration) -> Result<(), Error> {
     if filled(settings, REFRESH_TOKEN).is_none() {
         let reason = "No valid id-token, and cannot refresh without refresh-token";
         return Err(refused(settings, reason));
     }
-    let issued = issued(settings).await.map_err(|reason| refused(settings, &reason))?;
+    let issued = timeout(longest, issued(settings)).await;
+    let issued = issued.unwrap_or_else(|_| Err(format!("no answer within {longest:?}")));
+    let issued = issued.map_err(|reason| refused(settings, &reason))?;
     let missing = || refused(settings, "token response did not contain an id_token");
     settings.insert(ID_TOKEN.to_owned(), issued.id_token.ok_or_else(missing)?);
     if let Some(token) = issued.refresh_token.filter(|token| !token.is_empty()) {
@@ -138,6 +142,22 @@ async fn answer<T: DeserializeOwned>(request: RequestBuilder, secrets: &[SecretS
 
 /// Writes the tokens of a user into the file that the user comes from, the first of `paths` that has one of that name.
 fn keep(paths: &[PathBuf], user: &str, settings: &Settings) -> Result<(), String> {
+    let (path, mut file) = file_of(paths, user)?;
+    if let Some(login) = login_of(&mut file, user) {
+        login.config.extend(tokens(settings));
+    }
+    let value = serde_json::to_value(&file).map_err(|error| error.to_string())?;
+    let text = manifest::yaml(&value).map_err(|error| error.to_string())?;
+    replace(path, &text).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// Returns the tokens of a user as the kubeconfig has them now.
+fn stored(paths: &[PathBuf], user: &str) -> Option<Settings> {
+    let (_, mut file) = file_of(paths, user).ok()?;
+    login_of(&mut file, user).map(|login| tokens(&login.config))
+}
+
+fn file_of<'p>(paths: &'p [PathBuf], user: &str) -> Result<(&'p Path, Kubeconfig), String> {
     for path in paths {
         let text = match kubeconfig::text(path) {
             Err(kubeconfig::Error::Unreadable { cause, .. }) if cause.kind() == io::ErrorKind::NotFound => {
@@ -146,25 +166,21 @@ fn keep(paths: &[PathBuf], user: &str, settings: &Settings) -> Result<(), String
             text => text.map_err(|error| error.to_string())?,
         };
         let mut file = kubeconfig::parse(&text).map_err(|error| error.to_string())?;
-        if put(&mut file, user, settings) {
-            let value = serde_json::to_value(&file).map_err(|error| error.to_string())?;
-            let text = manifest::yaml(&value).map_err(|error| error.to_string())?;
-            return replace(path, &text).map_err(|error| format!("{}: {error}", path.display()));
+        if login_of(&mut file, user).is_some() {
+            return Ok((path, file));
         }
     }
     Err(format!("no file has the user '{user}'"))
 }
 
-fn put(file: &mut Kubeconfig, user: &str, settings: &Settings) -> bool {
-    let users = file.auth_infos.iter_mut().find(|named| named.name == user);
-    let login = users.and_then(|named| named.auth_info.as_mut()?.auth_provider.as_mut());
-    let Some(login) = login else { return false };
-    for key in [ID_TOKEN, REFRESH_TOKEN] {
-        if let Some(token) = settings.get(key) {
-            login.config.insert(key.to_owned(), token.clone());
-        }
-    }
-    true
+fn login_of<'f>(file: &'f mut Kubeconfig, user: &str) -> Option<&'f mut AuthProviderConfig> {
+    let named = file.auth_infos.iter_mut().find(|named| named.name == user)?;
+    named.auth_info.as_mut()?.auth_provider.as_mut()
+}
+
+fn tokens(settings: &Settings) -> Settings {
+    let token = |key: &str| Some((key.to_owned(), settings.get(key)?.clone()));
+    [ID_TOKEN, REFRESH_TOKEN].into_iter().filter_map(token).collect()
 }
 
 /// Replaces a file at once. Its owner and the bits of its mode stay, and a link stays one.
@@ -208,6 +224,17 @@ mod tests {
         let settings = id_token.map(|token| (ID_TOKEN.to_owned(), token)).into_iter().collect();
         let token = valid_token(&settings, Timestamp::from_second(100).unwrap());
         assert_eq!(token.ok().map(|token| token.is_some()), expected);
+    }
+
+    #[tokio::test]
+    async fn an_issuer_that_stays_silent_is_not_waited_for() {
+        weir_runtime::service::install_crypto();
+        let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let issuer = format!("http://{}", silent.local_addr().unwrap());
+        let settings = [(ISSUER, issuer.as_str()), (CLIENT, "weir"), (REFRESH_TOKEN, "r")];
+        let mut settings = settings.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
+        let error = renew(&mut settings, Duration::from_millis(100)).await.unwrap_err().to_string();
+        assert!(error.ends_with("no answer within 100ms"), "{error}");
     }
 
     #[test]

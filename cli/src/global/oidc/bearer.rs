@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use futures::future::{BoxFuture, Either, Ready, ready as done};
 use http::header::AUTHORIZATION;
@@ -11,9 +12,12 @@ use jiff::Timestamp;
 use tokio::sync::Mutex;
 use tower::{BoxError, Layer, Service};
 
-use super::{Settings, keep, refused, renew, valid_token};
+use super::{Settings, keep, refused, renew, stored, tokens, valid_token};
 use crate::error::Error;
 use crate::output::progress;
+
+/// Longest wait for an issuer.
+const LONGEST: Duration = Duration::from_secs(30);
 
 /// The login of a user.
 #[derive(Clone)]
@@ -21,6 +25,8 @@ pub(in super::super) struct Login(Arc<Mutex<State>>);
 
 struct State {
     settings: Settings,
+    /// The tokens of the kubeconfig, as it had them last.
+    stored: Settings,
     /// Name of the user.
     user: String,
     /// Kubeconfig files, one of which has the user.
@@ -49,7 +55,8 @@ impl Login {
         files: Vec<PathBuf>,
         asks_nobody: bool,
     ) -> Self {
-        Self(Arc::new(Mutex::new(State { settings, user, files, asks_nobody })))
+        let stored = tokens(&settings);
+        Self(Arc::new(Mutex::new(State { settings, stored, user, files, asks_nobody })))
     }
 
     /// Returns the header with a token that is good for a while: a new one, where that of the kubeconfig has ended.
@@ -67,14 +74,23 @@ impl Login {
 }
 
 impl State {
-    /// Gets new tokens and keeps them in the kubeconfig.
+    /// Gets new tokens and keeps them in the kubeconfig. It may have newer ones by now, of kubectl or another command; an issuer
+    /// that takes each refresh token once would end the login if it saw the old one again.
     async fn renew(&mut self) -> Result<(), Error> {
+        if let Some(stored) = stored(&self.files, &self.user).filter(|stored| *stored != self.stored) {
+            self.settings.extend(stored.clone());
+            self.stored = stored;
+            if valid_token(&self.settings, Timestamp::now())?.is_some() {
+                return Ok(());
+            }
+        }
         if self.asks_nobody {
             return Err(refused(&self.settings, "the token has ended"));
         }
-        renew(&mut self.settings).await?;
-        if let Err(reason) = keep(&self.files, &self.user, &self.settings) {
-            progress::warning(&format!("could not persist new tokens: {reason}"));
+        renew(&mut self.settings, LONGEST).await?;
+        match keep(&self.files, &self.user, &self.settings) {
+            Ok(()) => self.stored = tokens(&self.settings),
+            Err(reason) => progress::warning(&format!("could not persist new tokens: {reason}")),
         }
         Ok(())
     }
@@ -113,5 +129,38 @@ where
             None => {}
         }
         Either::Left(self.inner.call(request))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use base64::Engine;
+    use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+
+    use super::super::{ID_TOKEN, REFRESH_TOKEN};
+    use super::*;
+
+    fn login(id_token: &str) -> Settings {
+        let config = [(ID_TOKEN, id_token), (REFRESH_TOKEN, "r")];
+        config.map(|(key, value)| (key.to_owned(), value.to_owned())).into()
+    }
+
+    /// No issuer is there: whatever asks for one fails.
+    #[tokio::test]
+    async fn tokens_that_another_command_has_renewed_are_taken() {
+        let ending = |end: u64| format!("e30.{}.", URL_SAFE_NO_PAD.encode(format!("{{\"exp\":{end}}}")));
+        let (old, new) = (ending(0), ending(4_070_908_800));
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("kubeconfig");
+        let write = |token: &str| {
+            let config = serde_json::json!({ "users": [{ "name": "u", "user": {
+                "auth-provider": { "name": "oidc", "config": login(token) } } }] });
+            std::fs::write(&path, config.to_string()).unwrap();
+        };
+        let user = Login::new(login(&old), "u".to_owned(), vec![path.clone()], true);
+        write(&old);
+        assert!(user.clone().header().await.is_err());
+        write(&new);
+        assert_eq!(user.header().await.unwrap(), format!("Bearer {new}"));
     }
 }
