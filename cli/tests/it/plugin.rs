@@ -76,6 +76,7 @@ async fn programs_of_the_folder_are_commands() {
 async fn plugins_complete_their_own_words() {
     let folder = Folder::new("completing").unwrap();
     let script = "#!/bin/sh\n[ \"$1\" = __complete ] || exit 1\nshift\n[ \"$1\" != fail ] || exit 3\n\
+                  [ \"$1\" != hang ] || { echo $$ >\"${0%/*}/process\"; exec sleep 6000; }\n\
                   printf 'tree\\tShows all\\n--all\\ntrunk\\ngot:%s\\n:4\\n' \"$*\"\n";
     folder.write("draft", script).unwrap();
     let mut install = std::process::Command::new("install");
@@ -96,6 +97,15 @@ async fn plugins_complete_their_own_words() {
     let asked = "weir -n apps operator get --export x -- got:";
     assert_eq!(completed(asked).await, "got:-n apps get --export x -- got:\n");
     assert_eq!(completed("weir operator fail ").await, "");
+    let hasty = Weir::default().with_env("FLUXCD_PLUGINS", folder.path().to_str().unwrap());
+    let mut hasty = hasty.with_env("WEIR_COMPLETION_WAIT", "2s").command("--");
+    let output = hasty.args(["weir", "operator", "hang", ""]).env("_WEIR_COMPLETE", "fish").output();
+    assert!(output.await.unwrap().stdout.is_empty());
+    // A plugin that is killed before it has written its number has gone too.
+    if let Ok(process) = std::fs::read_to_string(folder.join("process")) {
+        let left = std::fs::read(format!("/proc/{}/cmdline", process.trim())).unwrap_or_default();
+        assert!(left.is_empty(), "{}", String::from_utf8_lossy(&left));
+    }
     assert!(completed("weir get kustomizat").await.starts_with("kustomizations"));
 }
 

@@ -1,14 +1,16 @@
 //! Arguments of plugins: the plugin itself is asked for them, as programs with commands of cobra answer (CLI-PLG01).
 
 use std::ffi::{OsStr, OsString};
-use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::{Command as Process, ExitStatus, Stdio};
+use std::process::{ExitStatus, Stdio};
 
 use clap::{Arg, Command};
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter};
+use tokio::io::AsyncReadExt;
+use tokio::process::Command as Process;
+use tokio::time::timeout;
 
-use super::names::in_time;
+use super::names::longest_wait;
 
 /// Word that asks a program for completions. The words of its command line stand behind it, the last one to be completed.
 const ASK: &str = "__complete";
@@ -48,19 +50,20 @@ impl Call {
         let mut words = vec![OsString::from(ASK)];
         words.extend(self.words.iter().cloned());
         words.push(current.to_owned());
-        let program = self.program.clone();
-        let Some(answer) = in_time(move || asked(&program, &words)) else { return Vec::new() };
-        answer.completed(current)
+        let Ok(runtime) = weir_runtime::service::single_threaded_runtime() else { return Vec::new() };
+        let answer = runtime.block_on(async { timeout(longest_wait(), asked(&self.program, &words)).await });
+        answer.ok().flatten().map_or_else(Vec::new, |answer| answer.completed(current))
     }
 }
 
-fn asked(program: &Path, words: &[OsString]) -> Option<Answer> {
+/// Asks a plugin, which is killed when nobody waits for it any more.
+async fn asked(program: &Path, words: &[OsString]) -> Option<Answer> {
     let mut plugin = Process::new(program);
-    plugin.args(words).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    plugin.args(words).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).kill_on_drop(true);
     let mut plugin = plugin.spawn().ok()?;
     let mut text = Vec::new();
-    plugin.stdout.take()?.take(MAX_ANSWER).read_to_end(&mut text).ok()?;
-    plugin.wait().ok().filter(ExitStatus::success)?;
+    plugin.stdout.take()?.take(MAX_ANSWER).read_to_end(&mut text).await.ok()?;
+    plugin.wait().await.ok().filter(ExitStatus::success)?;
     Some(Answer::read(&String::from_utf8_lossy(&text)))
 }
 

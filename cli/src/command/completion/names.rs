@@ -205,8 +205,13 @@ async fn names(objects: Api<DynamicObject>) -> Option<Vec<String>> {
 pub(super) fn in_time<T: Send + 'static>(ask: impl FnOnce() -> Option<T> + Send + 'static) -> Option<T> {
     let (sender, receiver) = sync_channel(1);
     std::thread::spawn(move || drop(sender.send(ask())));
+    receiver.recv_timeout(longest_wait()).ok().flatten()
+}
+
+/// Returns the longest wait for an answer.
+pub(super) fn longest_wait() -> Duration {
     let given = std::env::var(WAIT).ok().and_then(|text| text.parse::<weir_api::Duration>().ok());
-    receiver.recv_timeout(given.map_or(LONGEST, weir_api::Duration::to_std)).ok().flatten()
+    given.map_or(LONGEST, weir_api::Duration::to_std)
 }
 
 #[cfg(test)]
