@@ -46,7 +46,10 @@ impl Registry {
         };
         let mut answer = match self.request_at(Method::GET, first(Some(FIRST_PAGE))).await {
             // A registry may refuse pages of this size instead of giving smaller ones; it knows its own.
-            Err(error) if error.refuses_page_size() => self.request_at(Method::GET, first(None)).await?,
+            Err(error) if error.refuses_page_size() => {
+                tracing::debug!(%error, "tags are listed in pages of the registry's size");
+                self.request_at(Method::GET, first(None)).await?
+            }
             answer => answer?,
         };
         let mut tags = Vec::new();

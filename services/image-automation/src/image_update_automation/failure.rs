@@ -42,7 +42,10 @@ pub(super) fn checkout(error: &weir_git::Error, url: &str, looks_first: bool) ->
 pub(super) fn push(error: &weir_git::Error) -> Failure {
     // The words of go-git, which the conditions of Flux show.
     let cause = match error {
-        weir_git::Error::PushRejected { refname, reason, .. } => {
+        weir_git::Error::PushRejected { refname, reason, said } => {
+            if !said.is_empty() {
+                tracing::warn!(refname, said = said.join("; "), "hooks of the Git server refuse the push");
+            }
             format!("command error on {refname}: {reason}")
         }
         other => other.to_string(),
