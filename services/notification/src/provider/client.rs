@@ -97,10 +97,16 @@ impl Reply {
     }
 }
 
-/// Returns the start of a text without control characters.
+/// Returns the start of a text without control characters. Nothing may follow it: a secret that is cut off is found at the end alone.
 pub(crate) fn quoted(body: &[u8]) -> String {
-    let start = body.get(..MAX_QUOTED).unwrap_or(body);
-    String::from_utf8_lossy(start).chars().filter(|c| !c.is_control()).collect()
+    let plain = |text: &[u8]| -> String {
+        String::from_utf8_lossy(text).chars().filter(|c| !c.is_control()).collect()
+    };
+    match body.split_at_checked(MAX_QUOTED) {
+        // Half of a character would stand behind the secret.
+        Some((start, [_, ..])) => plain(start).trim_end_matches(char::REPLACEMENT_CHARACTER).to_owned(),
+        _ => plain(body),
+    }
 }
 
 #[cfg(test)]
@@ -112,6 +118,24 @@ mod tests {
         azure_devops, bitbucket, bitbucket_server, datadog, gitea, github, gitlab, googlepubsub,
     };
     use super::*;
+
+    /// NTF-54.
+    #[rstest]
+    #[case(&HOOK, "SECRET")]
+    #[case(&github::CLIENT, r#"{"message":"m","errors":["SECRET"]}"#)]
+    #[case(&github::CLIENT, r#"{"message":"SECRET","errors":[{"code":"SECRET"}]}"#)]
+    #[case(&gitlab::CLIENT, r#"{"message":{"name":["SECRET"]}}"#)]
+    #[case(&gitea::CLIENT, "SECRET")]
+    #[case(&azure_devops::CLIENT, r#"{"message":"SECRET"}"#)]
+    #[case(&googlepubsub::CLIENT, r#"{"error":{"message":"SECRET","status":"SECRET"}}"#)]
+    fn security_no_half_of_a_secret_stays(#[case] client: &'static ClientProfile, #[case] body: &str) {
+        let body = body.replace("SECRET", &"hünter2-".repeat(1000)).into_bytes();
+        let url = Url::parse("https://git.example/api").unwrap();
+        let reply = Reply { status: http::StatusCode::BAD_REQUEST, wait: None, is_text: true, body };
+        let refused = (client.refused)(&Message::get(&url).with_client(client), &reply);
+        let told = weir_http::redact(&refused, &["hünter2-".into()], "***");
+        assert!(told.len() > 1000 && !told.contains("hün"), "{told}");
+    }
 
     #[rstest]
     #[case(

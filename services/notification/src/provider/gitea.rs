@@ -112,18 +112,17 @@ fn is_current(answer: &Value, status: &Value) -> bool {
 
 /// Returns the error of an answer.
 fn refused(message: &Message, reply: &Reply) -> String {
-    let body = quoted(&reply.body);
     match serde_json::from_slice::<Value>(&reply.body) {
         Ok(Value::Object(fields)) => match fields.get("message") {
             Some(Value::String(text)) => quoted(text.as_bytes()),
             Some(other) => quoted(other.to_string().as_bytes()),
-            None => format!("{}: {body}", reply.line()),
+            None => format!("{}: {}", reply.line(), quoted(&reply.body)),
         },
-        _ => format!(
-            "unknown API error: {}\nRequest: '{}' with '{}' method and '{body}' body",
-            reply.status.as_u16(),
-            message.url.path(),
-            message.method
-        ),
+        _ => {
+            let said = format!("'{}' body", String::from_utf8_lossy(&reply.body));
+            let (code, path, method) = (reply.status.as_u16(), message.url.path(), &message.method);
+            let said = quoted(said.as_bytes());
+            format!("unknown API error: {code}\nRequest: '{path}' with '{method}' method and {said}")
+        }
     }
 }

@@ -139,11 +139,10 @@ fn is_current(answer: &Value, status: &Value) -> bool {
 /// Returns the error of an answer: message and list of errors as Go prints them.
 fn refused(message: &Message, reply: &Reply) -> String {
     let body: Value = serde_json::from_slice(&reply.body).unwrap_or_default();
-    let text = |value: &Value, key: &str| {
-        quoted(value.get(key).and_then(Value::as_str).unwrap_or_default().as_bytes())
-    };
+    let text =
+        |value: &Value, key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
     let error = |error: &Value| match error.as_str() {
-        Some(message) => format!("{{Resource: Field: Code: Message:{}}}", quoted(message.as_bytes())),
+        Some(message) => format!("{{Resource: Field: Code: Message:{message}}}"),
         None => {
             let [resource, field, code, message] =
                 ["resource", "field", "code", "message"].map(|key| text(error, key));
@@ -153,5 +152,6 @@ fn refused(message: &Message, reply: &Reply) -> String {
     let errors: Vec<String> =
         body.get("errors").and_then(Value::as_array).into_iter().flatten().map(error).collect();
     let (method, place, code) = (&message.method, message.place(), reply.status.as_u16());
-    format!("{method} {place}: {code} {} [{}]", text(&body, "message"), errors.join(" "))
+    let said = format!("{} [{}]", text(&body, "message"), errors.join(" "));
+    format!("{method} {place}: {code} {}", quoted(said.as_bytes()))
 }

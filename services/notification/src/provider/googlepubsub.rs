@@ -75,8 +75,8 @@ fn refused(message: &Message, reply: &Reply) -> String {
         ["/error/status", "/error/message"].map(|place| answer.pointer(place).and_then(Value::as_str));
     match (status, reason) {
         (Some(status), Some(reason)) => {
-            let [code, reason] = [code_of(status), reason.to_owned()].map(|text| quoted(text.as_bytes()));
-            format!("rpc error: code = {code} desc = {reason}")
+            let said = format!("rpc error: code = {} desc = {reason}", code_of(status));
+            quoted(said.as_bytes())
         }
         _ => (HOOK_CLIENT.refused)(message, reply),
     }
