@@ -51,12 +51,55 @@ pub fn reason_in_words(reason: &str) -> String {
     words.join(" ").to_lowercase()
 }
 
-/// Returns a text of so many bytes at most, for services that refuse longer ones; one that is cut ends in `…`.
-pub fn cut(text: &str, most: usize) -> Cow<'_, str> {
-    if text.len() <= most {
+/// The units in which a service counts the length of a text.
+pub type Size = fn(char) -> usize;
+
+/// Units that are kept for what stands around a title, or a key and its value.
+const FRAME: usize = 16;
+
+/// What a message shows of an event.
+pub struct Fitted<'e> {
+    /// The title.
+    pub title: Cow<'e, str>,
+    /// The event's message.
+    pub message: Cow<'e, str>,
+    /// Keys and values of its metadata.
+    pub facts: Vec<(&'e str, Cow<'e, str>)>,
+}
+
+/// Returns as much of an event as has so many units at most, for services that refuse more; what is cut ends in `…`. The message
+/// gives way first, then, as soon as half of the space is left to it, the facts.
+pub fn fit<'e>(title: &'e str, event: &'e Event, most: usize, size: Size) -> Fitted<'e> {
+    let title = cut(title, most / 4, size);
+    let left = most.saturating_sub(length(&title, size) + FRAME);
+    let mut space = left - length(&event.message, size).min(left / 2);
+    let for_message = left - space;
+    let mut facts = Vec::new();
+    for (key, value) in &event.metadata {
+        let Some(for_value) = space.checked_sub(length(key, size) + FRAME) else { break };
+        let value = cut(value, for_value, size);
+        space = for_value - length(&value, size);
+        facts.push((key.as_str(), value));
+    }
+    Fitted { title, message: cut(&event.message, for_message + space, size), facts }
+}
+
+fn length(text: &str, size: Size) -> usize {
+    text.chars().map(size).sum()
+}
+
+/// Returns a text of so many units at most; one that is cut ends in `…`.
+fn cut(text: &str, most: usize, size: Size) -> Cow<'_, str> {
+    if length(text, size) <= most {
         return text.into();
     }
-    let end = text.floor_char_boundary(most.saturating_sub('…'.len_utf8()));
+    let Some(space) = most.checked_sub(size('…')) else { return "".into() };
+    let mut used = 0;
+    let is_over = |character| {
+        used += size(character);
+        used > space
+    };
+    let end = text.find(is_over).unwrap_or(text.len());
     format!("{}…", text.get(..end).unwrap_or_default()).into()
 }
 

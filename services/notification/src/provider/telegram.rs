@@ -4,11 +4,11 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::{Delivery, InitError, Message, Notifier, RenderError, Settings};
-use crate::event::{Event, json::with, text::cut};
+use crate::event::{Event, json::with, text::fit};
 
 const API: &str = "https://api.telegram.org";
 const SPECIAL: &str = "\\.-_[]()~>`#+=|{}!*";
-/// Longest text of a message. Telegram counts characters, and not the escapes before them.
+/// Longest text of a message. Telegram counts units of UTF-16, and not the escapes before them.
 const MAX_TEXT: usize = 4096;
 
 pub(super) struct Telegram {
@@ -43,12 +43,11 @@ fn payload(event: &Event, channel: &str) -> Value {
     let object = &event.involved_object;
     let emoji = if event.is_error() { "🚨" } else { "💫" };
     let title = format!("{emoji} {}/{}/{}", object.kind.to_lowercase(), object.name, object.namespace);
-    let (head, mut facts) = (format!("*{}*\n", escape(&title)), "\n".to_owned());
-    for (key, value) in &event.metadata {
-        facts.push_str(&format!("\\- *{}*: {}\n", escape(key), escape(value)));
+    let fitted = fit(&title, event, MAX_TEXT, char::len_utf16);
+    let mut text = format!("*{}*\n{}\n", escape(&fitted.title), escape(&fitted.message));
+    for (key, value) in &fitted.facts {
+        text.push_str(&format!("\\- *{}*: {}\n", escape(key), escape(value)));
     }
-    let space = MAX_TEXT.saturating_sub(head.len() + facts.len());
-    let text = format!("{head}{}{facts}", escape(&cut(&event.message, space)));
     let payload = with(json!({"chat_id": chat}), "message_thread_id", thread);
     with(with(payload, "text", Some(text)), "parse_mode", Some("MarkdownV2"))
 }

@@ -1,5 +1,6 @@
 //! The requests of each type: one snapshot of request and body, for good and for bad news.
 
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use http::HeaderMap;
@@ -468,14 +469,30 @@ fn zoom_is_asked_for_the_whole_format(#[case] address: &str, #[case] expected: &
 
 /// A service that refuses long messages would refuse those about the largest failures.
 #[rstest]
-#[case("telegram", "/text", 4096)]
-#[case("webex", "/markdown", 7439)]
-fn long_messages_are_cut(#[case] kind: &str, #[case] place: &str, #[case] most: usize) {
-    let event = Event { message: "ä-".repeat(most), ..event("error") };
-    let body: Value = serde_json::from_slice(&only_message(&settings(kind), &event).body).unwrap();
-    let text = body.pointer(place).unwrap().as_str().unwrap().replace('\\', "");
-    assert!(text.len() <= most && text.len() > most - 100, "{}", text.len());
+#[case("telegram", "/text", 4096, |text: &str| text.encode_utf16().count())]
+#[case("webex", "/markdown", 7439, str::len)]
+fn long_messages_are_cut(
+    #[case] kind: &str,
+    #[case] place: &str,
+    #[case] most: usize,
+    #[case] length: fn(&str) -> usize,
+) {
+    let sent = |event: &Event| {
+        let body: Value = serde_json::from_slice(&only_message(&settings(kind), event).body).unwrap();
+        let text = body.pointer(place).unwrap().as_str().unwrap().replace('\\', "");
+        let length = length(&text);
+        assert!(length <= most && length > most - 150, "{length}: {text}");
+        text
+    };
+    let event = Event { message: "ä-💫".repeat(most), ..event("error") };
+    let text = sent(&event);
     assert!(text.contains("…\n") && text.ends_with("short\n"), "{text}");
+    let metadata: BTreeMap<_, _> =
+        [("a", "b".repeat(most)), ("c", "d".repeat(most))].map(|(key, value)| (key.to_owned(), value)).into();
+    let text = sent(&Event { metadata: metadata.clone(), ..event.clone() });
+    assert!(text.matches('ä').count() > most / 30 && text.ends_with("b…\n"), "{text}");
+    let text = sent(&Event { metadata, message: "short".to_owned(), ..event });
+    assert!(text.contains("\nshort\n") && text.ends_with("b…\n"), "{text}");
 }
 
 #[rstest]

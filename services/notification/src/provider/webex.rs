@@ -8,7 +8,7 @@ use super::{Delivery, InitError, Message, Notifier, RenderError, Settings, addre
 use crate::event::{
     Event,
     json::{filled, with},
-    text::{cut, object_title},
+    text::{fit, object_title},
 };
 
 /// Longest message that Webex takes, in bytes.
@@ -38,12 +38,11 @@ impl Notifier for Webex {
 
 fn payload(event: &Event, room: &str) -> Value {
     let emoji = if event.is_error() { "💣" } else { "✅" };
-    let head = format!("{emoji} **{}**\n", object_title(&event.involved_object));
-    let mut facts = "\n".to_owned();
-    for (key, value) in &event.metadata {
-        facts.push_str(&format!(">**{key}**: {value}\n"));
+    let title = object_title(&event.involved_object);
+    let fitted = fit(&title, event, MAX_MESSAGE, char::len_utf8);
+    let mut text = format!("{emoji} **{}**\n{}\n", fitted.title, fitted.message);
+    for (key, value) in &fitted.facts {
+        text.push_str(&format!(">**{key}**: {value}\n"));
     }
-    let space = MAX_MESSAGE.saturating_sub(head.len() + facts.len());
-    let text = format!("{head}{}{facts}", cut(&event.message, space));
     with(json!({"markdown": text}), "roomId", filled(room))
 }
