@@ -35,13 +35,13 @@ mod tests {
     use super::*;
 
     #[rstest::rstest]
-    #[case("echo token", Ok("token\n"))]
-    #[case("echo secret; exit 3", Err("it has failed: exit status: 3"))]
-    #[case("exec sleep 60", Err("it has not ended within 2s"))]
+    #[case("echo token", 60, Ok("token\n"))]
+    #[case("echo secret; exit 3", 60, Err("it has failed: exit status: 3"))]
+    #[case("exec sleep 60", 2, Err("it has not ended within 2s"))]
     #[tokio::test]
-    async fn programs_end(#[case] script: &str, #[case] expected: Result<&str, &str>) {
+    async fn programs_end(#[case] script: &str, #[case] seconds: u64, #[case] expected: Result<&str, &str>) {
         let mut shell = Command::new("/bin/sh");
-        let printed = printed(shell.args(["-c", script]), Duration::from_secs(2)).await;
+        let printed = printed(shell.args(["-c", script]), Duration::from_secs(seconds)).await;
         let printed = printed.map(|text| String::from_utf8(text).unwrap());
         assert_eq!(printed, expected.map(str::to_owned).map_err(str::to_owned));
     }
