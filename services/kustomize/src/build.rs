@@ -19,18 +19,14 @@ use weir_kustomize::{
     FileSystem, FsPath, Kustomization, Options, ReadSet, Remote, SecretPart, Stop, Warning,
     build_kustomization,
 };
-use weir_ssa::{Manifest, MetadataField, ObjectId};
+use weir_ssa::{Manifest, MetadataField};
 
 pub(crate) use self::document::{parsed_by_flux, selector};
 pub use self::generate::Error as GenerateError;
 pub use self::substitute::to_yaml;
 use crate::decryption::{self, Decryption, decrypt_files, decrypt_object};
+use crate::room;
 use crate::variables::{self, Variables};
-
-/// Bytes of an inventory as JSON. The API server stores objects of up to 1.5 MiB; the rest of the Kustomization needs some of that.
-const MAX_INVENTORY: usize = 1_350_000;
-/// Bytes of `{"id":"","v":""},`, which stands around the texts of an entry of an inventory.
-const ENTRY: usize = 17;
 
 /// Returns the manifests below a directory, and the directories that have a kustomization file of their own: what a
 /// kustomization file for the directory has to name. YAML files that are no manifests are left out.
@@ -232,19 +228,14 @@ fn build_from<F: FileSystem>(
         hasher.update(yaml.as_bytes());
         objects::collect(object, &mut manifests);
     }
-    if !fit_into_status(manifests.iter().map(|manifest| (manifest.id(), manifest.version()))) {
+    if room::for_first(manifests.iter().map(|manifest| (manifest.id(), manifest.version()))) < manifests.len()
+    {
         return Err(Error::TooMany(manifests.len()));
     }
     manifests.iter_mut().for_each(|manifest| add_common_metadata(manifest, spec));
     let digest = format!("sha256:{}", hex::encode(hasher.finalize()));
     let footprint = Footprint { document: fingerprint, read_set: output.read_set };
     Ok(Built { manifests, secret_parts: output.secret_parts, digest, footprint })
-}
-
-/// Returns true when the inventory of a status can name all objects.
-pub(crate) fn fit_into_status<'m>(objects: impl Iterator<Item = (&'m ObjectId, &'m str)>) -> bool {
-    let entries = objects.map(|(id, version)| ENTRY + id.to_string().len() + version.len());
-    entries.sum::<usize>() <= MAX_INVENTORY
 }
 
 /// The directory that `spec.path` names, if there is one.

@@ -22,7 +22,7 @@ use crate::source::SourceId;
 /// just started advertises artifacts a second before its Service leads to it.
 const RETRY_PAUSE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
 
-/// Time without a message after which a stream is given up: who asks has others to serve.
+/// Time without a message after which a stream is given up: other artifacts wait for their turn.
 const STALL_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Time for which the stream is left alone once it could not be had and HTTP could: where its packets are lost, as with a network
@@ -48,6 +48,9 @@ pub(crate) enum Error {
     /// The source did not answer.
     #[error("failed to download archive: {0}")]
     Transport(String),
+    /// Weir's source service cannot be reached.
+    #[error("failed to download archive: {0}")]
+    Unreachable(String),
     /// The artifact has no digest that could be one, or cannot be compared with it (KS-SRC-22).
     #[error("failed to verify archive: {0}")]
     Verify(String),
@@ -63,7 +66,7 @@ impl Error {
     /// Returns true when the same download may succeed in a moment.
     pub(crate) fn may_pass(&self) -> bool {
         match self {
-            Self::Transport(_) => true,
+            Self::Transport(_) | Self::Unreachable(_) => true,
             Self::Status { status, .. } => status.is_server_error() || status.as_u16() == 429,
             Self::NotFound | Self::Verify(_) | Self::Mismatch(_) | Self::Extract(_) => false,
         }
@@ -159,9 +162,10 @@ impl Artifacts {
             match tokio::time::timeout(self.limits.timeout, streaming).await.unwrap_or_else(|_| stalled()) {
                 // A source that does not know it may stand beside the one that made it: the URL leads to the right
                 // one.
-                Err(error @ (Error::Transport(_) | Error::NotFound)) => {
+                Err(error @ (Error::Unreachable(_) | Error::Transport(_) | Error::NotFound)) => {
                     tracing::debug!(%error, "artifact is not streamed, falling back to HTTP");
-                    lost = matches!(error, Error::Transport(_)).then_some(stream);
+                    // A stream that is refused or breaks off concerns its own artifact only.
+                    lost = matches!(error, Error::Unreachable(_)).then_some(stream);
                 }
                 answer => return answer.map(|blob| (blob, Route::Grpc)),
             }
@@ -190,8 +194,10 @@ impl Artifacts {
         };
         let mut chunks = unless_stalled(client.fetch(request)).await?.into_inner();
         let mut spool = Spool::new(digest, self.limits.download);
-        while let Some(message) = unless_stalled(chunks.message()).await? {
+        let mut next = unless_stalled(chunks.message()).await?;
+        while let Some(message) = next {
             spool.push(&message.chunk).await.map_err(|error| verification(&error))?;
+            next = unless_stalled(chunks.message()).await.map_err(broken_off)?;
         }
         spool.finish().await.map_err(|error| verification(&error))
     }
@@ -226,12 +232,21 @@ async fn unless_stalled<T>(answer: impl Future<Output = Result<T, tonic::Status>
 }
 
 fn stalled<T>() -> Result<T, Error> {
-    Err(Error::Transport("the source service does not answer in time".to_owned()))
+    Err(Error::Unreachable("the source service does not answer in time".to_owned()))
+}
+
+/// Returns the error of a stream that has begun: its service is there.
+fn broken_off(error: Error) -> Error {
+    match error {
+        Error::Unreachable(message) => Error::Transport(message),
+        other => other,
+    }
 }
 
 fn refusal(status: &tonic::Status) -> Error {
     match status.code() {
         tonic::Code::NotFound => Error::NotFound,
+        tonic::Code::Unavailable => Error::Unreachable(status.to_string()),
         // The HTTP server of the same service may still be there, and it needs no token.
         _ => Error::Transport(status.to_string()),
     }

@@ -36,6 +36,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use kube::Client;
+use prometheus_client::metrics::counter::Counter;
 use weir_api::Kustomization;
 use weir_runtime::{Cache, Finalized, ObjectKey, Outcome, Reconciler, Run};
 use weir_ssa::GroupKind;
@@ -107,6 +108,8 @@ pub(crate) struct KustomizationReconciler {
     pub(crate) announcements: Arc<health::Announcements>,
     pub(crate) builds: Builds,
     pub(crate) keys: Keys,
+    /// Counts the stages of applies whose objects an inventory had no room to name before they were made.
+    pub(crate) unnamed: Counter,
 }
 
 impl Reconciler for KustomizationReconciler {

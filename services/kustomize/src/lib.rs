@@ -22,6 +22,7 @@ pub mod ignore;
 mod kustomization;
 mod mask;
 mod metrics;
+mod room;
 mod rpc;
 mod service;
 mod source;

@@ -5,6 +5,7 @@ use std::fmt;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
 use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use weir_runtime::metrics::Metrics;
 
@@ -19,7 +20,7 @@ impl<C> fmt::Debug for UnwatchedKinds<C> {
 
 impl<C: Fn() -> usize + Send + Sync + 'static> Collector for UnwatchedKinds<C> {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let help = "Kinds of applied objects that are not watched";
+        let help = "Kinds of applied objects that are not watched, or not in all of their namespaces";
         let metric = encoder.encode_descriptor("weir_unwatched_kinds", help, None, MetricType::Gauge)?;
         ConstGauge::new(i64::try_from((self.0)()).unwrap_or(i64::MAX)).encode(metric)
     }
@@ -28,6 +29,14 @@ impl<C: Fn() -> usize + Send + Sync + 'static> Collector for UnwatchedKinds<C> {
 /// Registers the metrics; `unwatched` returns the number of kinds that are not watched now.
 pub(crate) fn register(metrics: &Metrics, unwatched: impl Fn() -> usize + Send + Sync + 'static) {
     metrics.register(|registry| registry.register_collector(Box::new(UnwatchedKinds(unwatched))));
+}
+
+/// Registers `weir_inventory_overflows_total`, the count of a second way: objects that are made before their inventory names them.
+pub(crate) fn unnamed(metrics: &Metrics) -> Counter {
+    let counter = Counter::default();
+    let help = "Stages of applies whose objects had no room in the inventory before they were made";
+    metrics.register(|registry| registry.register("weir_inventory_overflows", help, counter.clone()));
+    counter
 }
 
 #[cfg(test)]
@@ -40,5 +49,13 @@ mod tests {
         register(&metrics, || 3);
         let text = metrics.encode().unwrap();
         assert!(text.contains("# TYPE weir_unwatched_kinds gauge\nweir_unwatched_kinds 3\n"), "{text}");
+    }
+
+    #[test]
+    fn inventories_without_room_are_counted() {
+        let metrics = Metrics::default();
+        unnamed(&metrics).inc();
+        let text = metrics.encode().unwrap();
+        assert!(text.contains("\nweir_inventory_overflows_total 1\n"), "{text}");
     }
 }

@@ -71,6 +71,7 @@ pub async fn run(args: Args, env: Environment) -> Result<(), ServiceError> {
         announcements: Arc::default(),
         builds: builds(&args)?,
         keys: keys(&args, &service, logins),
+        unnamed: metrics::unnamed(service.metrics()),
     };
     let concurrent = args.runtime.concurrent(CONCURRENT);
     let rpc = Rpc::new(reconciler.clone(), service.authorizer(), service.tasks());

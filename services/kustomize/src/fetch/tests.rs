@@ -23,7 +23,7 @@ use super::*;
 /// The bytes that the artifact's digest promises.
 const CONTENT: &[u8] = b"the archive of a source";
 
-/// A source service whose every answer is this chunk, and then this error if there is one.
+/// A source service whose every answer is this chunk, unless it is empty, and then this error if there is one.
 #[derive(Default)]
 struct StandIn {
     chunk: &'static [u8],
@@ -39,7 +39,8 @@ impl Service for StandIn {
     async fn fetch(&self, _: Request<FetchRequest>) -> Result<Response<Self::FetchStream>, Status> {
         self.asked.fetch_add(1, Ordering::SeqCst);
         let chunk = FetchResponse { chunk: self.chunk.into() };
-        let messages = [Ok(chunk)].into_iter().chain(self.end.clone().map(Err));
+        let chunk = (!self.chunk.is_empty()).then_some(Ok(chunk));
+        let messages = chunk.into_iter().chain(self.end.clone().map(Err));
         Ok(Response::new(stream::iter(messages.collect::<Vec<_>>()).boxed()))
     }
 
@@ -92,12 +93,20 @@ async fn fetched(stand_in: StandIn) -> (Result<(VerifiedBlob, Route), Error>, us
 
 /// A stream that cannot be had costs its time once, and is found again later.
 #[rstest]
-#[case::lost(Status::unavailable("nobody answers"), 1)]
-#[case::of_another(Status::not_found("another service has it"), 2)]
+#[case::lost(b"", Status::unavailable("nobody answers"), 1)]
+#[case::of_another(b"", Status::not_found("another service has it"), 2)]
+#[case::overtaxed(b"", Status::resource_exhausted("too many streams"), 2)]
+#[case::unreadable(b"", Status::internal("the disk"), 2)]
+#[case::refused(b"", Status::permission_denied("no rights"), 2)]
+#[case::broken_off(&CONTENT[..9], Status::unavailable("the service stops"), 2)]
 #[tokio::test]
-async fn a_lost_stream_is_left_alone_for_a_while(#[case] end: Status, #[case] expected: usize) {
+async fn a_lost_stream_is_left_alone_for_a_while(
+    #[case] chunk: &'static [u8],
+    #[case] end: Status,
+    #[case] expected: usize,
+) {
     let asked = Arc::new(AtomicUsize::new(0));
-    let world = World::start(StandIn { end: Some(end), asked: asked.clone(), ..StandIn::default() }).await;
+    let world = World::start(StandIn { chunk, end: Some(end), asked: asked.clone() }).await;
     for _ in 0..2 {
         assert_eq!(world.blob().await.unwrap().1, Route::Http);
     }

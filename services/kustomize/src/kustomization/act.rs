@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use weir_api::{Artifact, Kustomization};
 use weir_runtime::{ObjectKey, Run, killpoint};
-use weir_ssa::{ApplyFailure, ChangeSet, Judge, Manifest, Session, Settings as ApplySettings};
+use weir_ssa::{ApplyFailure, ChangeSet, Entry, Judge, Manifest, Session, Settings as ApplySettings};
 
 use self::check::Subjects;
 use self::manifests::{Made, refuse_encrypted};
@@ -130,6 +130,7 @@ impl KustomizationReconciler {
         attempt.digest = Some(built.digest.clone());
         attempt.enter(run, "Detecting drift");
         refuse_encrypted(&built.manifests)?;
+        self.refuse_crowding_out(observed, &built.manifests)?;
         let Built { manifests, digest, footprint, .. } = built;
         let short_jobs = Arc::new(health::short_jobs(&manifests));
         let Some(changes) = self.apply(applying, &session, manifests, attempt).await? else {
@@ -212,7 +213,7 @@ impl KustomizationReconciler {
             self.memory.change(&run.key, Unit::compare_all);
         }
         let revision = attempt.revision.clone();
-        let record = Record::new(run, &revision, observed.known_inventory());
+        let record = Record::new(run, &revision, observed.known_inventory(), &self.unnamed);
         self.doubt(run, observed);
         let applied = session.apply(manifests, &settings, &run.cancel, &record).await;
         attempt.recorded = record.status();
@@ -259,12 +260,9 @@ impl KustomizationReconciler {
         if stale.is_empty() || !observed.kustomization.spec.prune {
             return Ok(());
         }
-        let asked = Asked::of(&observed.kustomization, known.len(), &stale);
-        if let Err(message) = prune_limit::decide(&asked, &self.settings.prune_limit) {
-            let both: Vec<_> = new.into_iter().chain(stale).collect();
-            // Without room for both, the new ones are named once the others may go.
-            attempt.inventory = Some(if inventory::fits(&both) { both } else { known });
-            return Err(Failure::retry(reason::PRUNE_REFUSED, message));
+        if let Err(failure) = self.allow(observed, &known, &stale) {
+            attempt.inventory = Some(inventory::with_old(new, stale));
+            return Err(failure);
         }
         let pruned = session.prune(&self.owner(&observed.kustomization), &stale).await;
         let Some(message) = pruned.failure() else {
@@ -278,8 +276,25 @@ impl KustomizationReconciler {
             changes = pruned.changes.lines(),
             "pruning went half way"
         );
-        attempt.inventory = Some(new.into_iter().chain(pruned.unsettled(&stale)).collect());
+        attempt.inventory = Some(inventory::with_old(new, pruned.unsettled(&stale)));
         Err(Failure::retry(reason::PRUNE_FAILED, message))
+    }
+
+    /// Refuses a prune beyond the limit before the apply where the inventory cannot name new objects beside those that may not go:
+    /// once the source has the old ones again, nothing would lead to the new ones.
+    fn refuse_crowding_out(&self, observed: &Observed, manifests: &[Manifest]) -> Result<(), Failure> {
+        let known = observed.known_inventory();
+        let stale = inventory::crowded_out(&known, manifests);
+        if stale.is_empty() || !observed.kustomization.spec.prune {
+            return Ok(());
+        }
+        self.allow(observed, &known, &stale)
+    }
+
+    fn allow(&self, observed: &Observed, known: &[Entry], stale: &[Entry]) -> Result<(), Failure> {
+        let asked = Asked::of(&observed.kustomization, known.len(), stale);
+        let allowed = prune_limit::decide(&asked, &self.settings.prune_limit);
+        allowed.map_err(|message| Failure::retry(reason::PRUNE_REFUSED, message))
     }
 
     fn remember_applied(

@@ -184,7 +184,7 @@ fn suspended(observed: &Observed, settings: &Settings) -> Plan {
 }
 
 /// Refuses a run. A health check comes to its end although its source or the artifact is gone, as in Flux, and the run behind it says
-/// what is missing; who asks for a run is told so at once, and no result of that check follows.
+/// what is missing; a person who asks for a run is told so at once, and no result of that check follows.
 fn refuse(observed: &Observed, settings: &Settings, failure: Failure) -> Plan {
     let is_gone = matches!(observed.source, Source::Missing | Source::Empty);
     let Some(waiting) = observed.unit.waiting.as_ref().filter(|_| is_gone) else {

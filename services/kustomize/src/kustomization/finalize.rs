@@ -29,8 +29,12 @@ impl KustomizationReconciler {
         if unit.deletion.is_none()
             && let Some(successor) = self.successor(kustomization, run.now)
         {
-            tracing::info!(successor = %successor, "waiting for the Kustomization that takes over the objects");
-            return Finalized::Wait { give_up: PAUSE, events: Vec::new() };
+            tracing::debug!(successor = %successor, "waiting for the Kustomization that takes over the objects");
+            // Told once, so that whoever waits for the deletion can find out why.
+            let message = format!("waiting for Kustomization/{successor}, which takes over the objects");
+            let told = self.memory.is_news(&run.key, &message);
+            let events = told.then(|| event(kustomization, EventDraft::info, &message)).into_iter().collect();
+            return Finalized::Wait { give_up: PAUSE, events };
         }
         // A cluster that cannot be reached keeps its Kustomization (KS-GC-27).
         let cluster = match self.clusters.target(kustomization, &self.keys.secrets).await {

@@ -64,8 +64,8 @@ pub(crate) fn report(
     }
 }
 
-/// Shows that the new generation of an object was seen which is left as it is: suspended, or not yet to be deleted. One that is Ready
-/// stays so for its dependents (KS-REC-30); one that has failed is still to be tried again.
+/// Returns an object that is left as it is, because it is suspended or not yet to be deleted, with a status that has seen its newest
+/// generation. One that is Ready stays so for its dependents (KS-REC-30); one that has failed is still to be tried again.
 pub(crate) fn left(object: &Kustomization) -> Option<Kustomization> {
     let mut object = object.clone();
     let generation = object.metadata.generation?;

@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use weir_api::Kustomization;
-use weir_api::kustomize::KustomizationSpec;
+use weir_api::kustomize::{KustomizationSpec, KustomizationStatus};
 use weir_runtime::ObjectKey;
 use weir_ssa::Owner;
 
 use super::KustomizationReconciler;
+use super::failure::reason;
 
 /// Longest wait of a deleted Kustomization for its successor. Whoever deletes one waits for no more than that.
 const LONGEST: Duration = Duration::from_secs(5 * 60);
@@ -41,13 +42,19 @@ fn has_time(deleted: &Kustomization, now: Timestamp) -> bool {
 /// Returns true for a Kustomization of the same namespace that is the same but for its name and what it waits for, and that has not applied
 /// anything yet.
 fn succeeds(other: &Kustomization, deleted: &Kustomization) -> bool {
-    let is_new = other.status.as_ref().is_none_or(|status| status.last_applied_revision.is_none());
+    let is_new = other.status.as_ref().is_none_or(|status| !has_applied(status));
     let is_going = other.metadata.deletion_timestamp.is_some() || other.spec.suspend;
     let wanted = |it: &Kustomization| KustomizationSpec { depends_on: Vec::new(), ..it.spec.clone() };
     is_new
         && !is_going
         && other.metadata.namespace == deleted.metadata.namespace
         && wanted(other) == wanted(deleted)
+}
+
+/// Returns true once an apply has come to its end: also when what is applied never becomes healthy, or a prune has failed.
+fn has_applied(status: &KustomizationStatus) -> bool {
+    let mut results = status.history.iter().map(|entry| entry.last_reconciled_status.as_str());
+    status.last_applied_revision.is_some() || results.any(|result| result != reason::RECONCILIATION_FAILED)
 }
 
 #[cfg(test)]
@@ -63,12 +70,18 @@ mod tests {
             "metadata": {"name": "new", "namespace": "apps", "deletionTimestamp": null},
             "spec": {"interval": "1m", "prune": true, "path": "./app", "suspend": false, "dependsOn": [],
                 "sourceRef": {"kind": "Bucket", "name": "app"}},
-            "status": {"lastAppliedRevision": null},
+            "status": {"lastAppliedRevision": null, "history": []},
         });
         for (pointer, value) in fields.as_object().unwrap() {
             *object.pointer_mut(pointer).unwrap() = value.clone();
         }
         serde_json::from_value(object).unwrap()
+    }
+
+    fn snapshot(status: &str) -> Value {
+        let time = "2026-01-01T00:00:00Z";
+        json!({"digest": "sha256:1", "firstReconciled": time, "lastReconciled": time,
+            "lastReconciledDuration": "1s", "lastReconciledStatus": status, "totalReconciliations": 1})
     }
 
     #[rstest]
@@ -77,6 +90,8 @@ mod tests {
     #[case::in_another_namespace(json!({"/metadata/namespace": "team"}), false)]
     #[case::of_another_path(json!({"/spec/path": "./other"}), false)]
     #[case::applied_before(json!({"/status/lastAppliedRevision": "main@sha1:1"}), false)]
+    #[case::apply_has_failed(json!({"/status/history": [snapshot("ReconciliationFailed")]}), true)]
+    #[case::applied_but_never_healthy(json!({"/status/history": [snapshot("ReconciliationFailed"), snapshot("HealthCheckFailed")]}), false)]
     #[case::suspended(json!({"/spec/suspend": true}), false)]
     #[case::deleted_too(json!({"/metadata/deletionTimestamp": "2026-01-01T00:00:00Z"}), false)]
     fn one_that_is_the_same_but_for_its_name_is_the_successor(#[case] fields: Value, #[case] expected: bool) {

@@ -124,7 +124,7 @@ async fn an_account_is_impersonated_there() {
     assert_eq!(value(&remote_config_maps(plane, &world).await, "a").await.as_deref(), Some("1"));
 }
 
-/// KS-IMP-7: who may work in one namespace only has a watch there.
+/// KS-IMP-7: an identity that may work in one namespace only has a watch there.
 #[tokio::test(flavor = "multi_thread")]
 async fn drift_is_corrected_by_an_identity_of_one_namespace() {
     let world = World::new().await;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use prometheus_client::metrics::counter::Counter;
 use weir_api::Kustomization;
 use weir_api::kustomize::KustomizationStatus;
 use weir_runtime::Run;
@@ -19,12 +20,19 @@ pub(super) struct Record<'a> {
     /// Objects that may be in the cluster already.
     known: Vec<Entry>,
     newest: Mutex<Arc<Kustomization>>,
+    /// Counts the times that there was no room for all names.
+    unnamed: &'a Counter,
 }
 
 impl<'a> Record<'a> {
     /// Nothing is recorded yet.
-    pub(super) fn new(run: &'a Run<Kustomization>, revision: &'a str, known: Vec<Entry>) -> Self {
-        Self { run, revision, known, newest: Mutex::new(Arc::clone(&run.object)) }
+    pub(super) fn new(
+        run: &'a Run<Kustomization>,
+        revision: &'a str,
+        known: Vec<Entry>,
+        unnamed: &'a Counter,
+    ) -> Self {
+        Self { run, revision, known, newest: Mutex::new(Arc::clone(&run.object)), unnamed }
     }
 
     /// The status as it is now, if something was recorded.
@@ -35,11 +43,12 @@ impl<'a> Record<'a> {
 }
 
 impl weir_ssa::Record for Record<'_> {
-    /// Adds objects that are about to be written to the inventory of the status, if it does not name all of them and has room for
-    /// them; returns true unless it could not be written.
+    /// Adds objects that are about to be written to the inventory of the status, as many of those that it does not name as it has room
+    /// for; returns true unless it could not be written.
     async fn add(&self, written: Vec<Entry>) -> bool {
         let newest = Arc::clone(&self.newest.lock());
-        let Some(entries) = recorded(inventory::entries(&newest), &self.known, &written) else { return true };
+        let named = inventory::entries(&newest);
+        let Some(entries) = recorded(named, &self.known, &written, self.unnamed) else { return true };
         let status = KustomizationStatus {
             inventory: Some(inventory::to_status(&entries)),
             last_attempted_revision: Some(self.revision.to_owned()),
@@ -52,21 +61,21 @@ impl weir_ssa::Record for Record<'_> {
     }
 }
 
-/// Returns the inventory that names objects before they are written; nothing where `named` has them all. Where a large Kustomization
-/// renames its objects there is no room for both names of each: nothing is named before then, as in Flux.
-fn recorded(named: Vec<Entry>, known: &[Entry], written: &[Entry]) -> Option<Vec<Entry>> {
+/// Returns the inventory that names objects before they are written; nothing where `named` has all of them for which there is room. Where
+/// a large Kustomization renames its objects, the names of the last ones come with the end of the run, as in Flux.
+fn recorded(named: Vec<Entry>, known: &[Entry], written: &[Entry], unnamed: &Counter) -> Option<Vec<Entry>> {
     if weir_ssa::stale(written, &named).is_empty() {
         return None;
     }
-    let entries = inventory::union(inventory::union(named, known), written);
-    let fits = inventory::fits(&entries);
-    if !fits {
-        tracing::info!(
-            objects = entries.len(),
-            "the inventory names objects only once they are written: it has no room for old and new ones"
-        );
+    let before = named.len();
+    let mut entries = inventory::union(inventory::union(named, known), written);
+    let (all, room) = (entries.len(), inventory::room(&entries));
+    if room < all {
+        unnamed.inc();
+        tracing::info!(left_out = all - room, "the inventory names some objects only once they are written");
+        entries.truncate(room);
     }
-    fits.then_some(entries)
+    (room > before).then_some(entries)
 }
 
 #[cfg(test)]
@@ -85,11 +94,17 @@ mod tests {
     #[test]
     fn names_are_recorded_where_they_are_new_and_find_room() {
         let (few, more) = (entries("a", 2), entries("b", 2));
-        assert_eq!(recorded(few.clone(), &[], &few), None);
-        let both = recorded(few.clone(), &[], &more).unwrap();
+        let unnamed = Counter::default();
+        assert_eq!(recorded(few.clone(), &[], &few, &unnamed), None);
+        let both = recorded(few.clone(), &[], &more, &unnamed).unwrap();
         assert_eq!(both, [few, more].concat());
+        assert_eq!(unnamed.get(), 0);
         let (old, new) = (entries("a", 3_000), entries("b", 3_000));
-        assert!(recorded(Vec::new(), &[], &old).is_some(), "each of them fits");
-        assert_eq!(recorded(old, &[], &new), None);
+        let named = recorded(old.clone(), &[], &new, &unnamed).unwrap();
+        assert_eq!(unnamed.get(), 1);
+        let all = [old, new.clone()].concat();
+        assert!(named.len() > 3_000 && named.len() < all.len() && all.starts_with(&named));
+        assert_eq!(recorded(named, &[], &new, &unnamed), None, "there is no more room");
+        assert_eq!(unnamed.get(), 2);
     }
 }
