@@ -1,9 +1,9 @@
-//! One watch for each kind that is applied, of the objects that carry an owner's label, or one for each namespace where that of all is
+//! One watch for each kind that is applied, of the objects that carry an owner's label, or one for each namespace while that of all is
 //! refused (KS-IMP-7). They feed the ledger.
 
 use std::collections::{HashMap, HashSet};
 use std::pin::{Pin, pin};
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 use std::time::{Duration, Instant};
 
 use futures::{Stream, StreamExt, stream};
@@ -24,7 +24,8 @@ use crate::sight::Sight;
 use crate::stage::Scope;
 use crate::{GroupKind, Ledger, Mapping, ObjectId};
 
-/// Watches held at once; one is a connection. Objects of further kinds are checked by requests as if there were none.
+/// Watches held at once; one is a connection. Objects of further kinds are checked by requests as if there were none. A kind that is
+/// watched by its namespaces may always go back to one watch.
 const MAX_WATCHES: usize = 96;
 
 /// Objects a page of a first list, so that a large cluster is not held in memory to be looked through.
@@ -33,7 +34,7 @@ const PAGE: u32 = 200;
 /// Missed objects of a cluster that are looked for at once.
 const LOOKS_AT_ONCE: usize = 4;
 
-/// Kinds, and namespaces of kinds, of which is known if they are watched. Objects of others are checked by requests.
+/// Kinds and their namespaces for which it is remembered if they are watched. The objects in further namespaces are checked by requests.
 const MAX_SCOPES: usize = 1_000;
 
 /// Code of the answer to an identity that may not watch a kind everywhere.
@@ -73,16 +74,29 @@ const METADATA_ONLY: [(&str, &str); 19] = [
 pub struct Watches(Arc<Inner>);
 
 /// The way in which changes of objects are seen.
-#[derive(Clone, Copy, PartialEq, Eq)]
 enum Way {
-    /// By a watch.
-    Watch,
-    /// By a watch of each namespace, because the API server refuses that of all. It is asked again after this time.
-    NamespacesUntil(Instant),
+    /// By a watch, until this token ends it.
+    Watch(CancellationToken),
+    /// By a watch of each namespace, because the API server refuses that of all, which is asked for again and again meanwhile.
+    Namespaces {
+        /// False when some namespaces are not watched, because there are as many watches as there may be.
+        is_complete: bool,
+    },
     /// By requests, because the API server refuses the watch. It is asked again after this time.
     RequestsUntil(Instant),
     /// By requests, because there are as many watches as there may be.
     Requests,
+}
+
+impl Way {
+    fn is_watch(&self) -> bool {
+        matches!(self, Self::Watch(_))
+    }
+
+    /// Returns true when each run asks for some of the objects.
+    fn has_requests(&self) -> bool {
+        matches!(self, Self::RequestsUntil(_) | Self::Requests | Self::Namespaces { is_complete: false })
+    }
 }
 
 struct Inner {
@@ -92,6 +106,8 @@ struct Inner {
     label: String,
     /// The kinds of applied objects, and their namespaces where each has its own watch.
     ways: Mutex<HashMap<Scope, Way>>,
+    /// Done once it was told that there are as many watches as there may be.
+    full: Once,
     looks: Semaphore,
     tasks: TaskTracker,
     shutdown: CancellationToken,
@@ -100,15 +116,16 @@ struct Inner {
 impl Watches {
     /// Returns the watches of the objects that carry `label`, made as `client`, until `shutdown`.
     pub fn new(client: Client, ledger: Arc<Ledger>, label: String, shutdown: CancellationToken) -> Self {
-        let (ways, tasks) = (Mutex::default(), TaskTracker::new());
+        let (ways, full, tasks) = (Mutex::default(), Once::new(), TaskTracker::new());
         let looks = Semaphore::new(LOOKS_AT_ONCE);
-        Self(Arc::new(Inner { client, ledger, label, ways, looks, tasks, shutdown }))
+        Self(Arc::new(Inner { client, ledger, label, ways, full, looks, tasks, shutdown }))
     }
 
-    /// Returns the number of kinds whose objects are not watched, or not in one of their namespaces: each run asks for them.
+    /// Returns the number of kinds whose objects are not watched, or not in all of their namespaces: each run asks for them.
     pub fn unwatched(&self) -> usize {
         let ways = self.0.ways.lock();
-        ways.values().filter(|way| matches!(way, Way::RequestsUntil(_) | Way::Requests)).count()
+        let unwatched = ways.iter().filter(|(_, way)| way.has_requests());
+        unwatched.map(|(scope, _)| &scope.kind).collect::<HashSet<_>>().len()
     }
 
     /// Waits until all watches have ended after shutdown.
@@ -120,67 +137,94 @@ impl Watches {
     /// Sees to it that an object of a kind is watched.
     pub(crate) fn ensure(&self, mapping: &Mapping, namespace: &str) {
         let kind = GroupKind { group: mapping.resource.group.clone(), kind: mapping.resource.kind.clone() };
-        let Some(scope) = self.0.begin(kind, namespace) else { return };
+        let Some((scope, end)) = self.0.begin(kind, namespace) else { return };
         let (watches, mapping) = (self.clone(), mapping.clone());
-        self.0.tasks.spawn(async move {
-            let inner = &watches.0;
-            let code = inner.shutdown.run_until_cancelled(inner.watch(&scope, &mapping)).await.flatten();
-            inner.ledger.unwatched(&scope);
-            let is_split = code == Some(FORBIDDEN) && scope.namespace.is_none() && mapping.is_namespaced;
-            inner.end(&scope, code, is_split);
-            if is_split {
-                for namespace in inner.ledger.namespaces_of(&scope.kind) {
-                    watches.ensure(&mapping, &namespace);
-                }
+        self.0.tasks.spawn(async move { watches.run(&scope, &mapping, &end).await });
+    }
+
+    /// Watches objects of a kind until the API server refuses that for good. Where they may only be watched in their namespaces, they are,
+    /// until it admits the watch of all: the refusal may be of a server that starts, or of an identity that is about to get its rights.
+    async fn run(&self, scope: &Scope, mapping: &Mapping, end: &CancellationToken) {
+        let inner = &self.0;
+        loop {
+            let ended = end.run_until_cancelled(inner.watch(scope, mapping)).await;
+            inner.ledger.unwatched(scope);
+            let Some(error) = ended.flatten() else { return };
+            let code = refusal(&error);
+            let (kind, group, namespace) = (&scope.kind.kind, &scope.kind.group, scope.namespace.as_deref());
+            if code != Some(FORBIDDEN) || namespace.is_some() || !mapping.is_namespaced {
+                tracing::info!(kind, group, namespace, %error, "kind cannot be watched: its objects are asked for");
+                return inner.refuse(scope, code);
             }
-        });
+            tracing::debug!(kind, group, %error, "kind cannot be watched as a whole: its namespaces are watched");
+            let namespaces = inner.ledger.namespaces_of(&scope.kind);
+            inner.split(scope, &namespaces);
+            namespaces.iter().for_each(|namespace| self.ensure(mapping, namespace));
+            #[expect(clippy::disallowed_methods, reason = "a watch is no run")]
+            let pause = tokio::time::sleep(REFUSED);
+            if end.run_until_cancelled(pause).await.is_none() {
+                return;
+            }
+        }
     }
 }
 
 impl Inner {
-    /// Returns what is to be watched from now on for objects of a kind in a namespace; nothing where it is watched, or cannot be.
-    fn begin(&self, kind: GroupKind, namespace: &str) -> Option<Scope> {
+    /// Returns what is to be watched from now on for objects of a kind in a namespace, and the token that ends it; nothing where it is
+    /// watched, or cannot be.
+    fn begin(&self, kind: GroupKind, namespace: &str) -> Option<(Scope, CancellationToken)> {
         let now = Instant::now();
         let mut scope = Scope::everywhere(kind);
         let mut ways = self.ways.lock();
-        if matches!(ways.get(&scope), Some(Way::NamespacesUntil(time)) if *time > now) {
-            scope.namespace = Some(namespace.to_owned());
-        }
+        let is_split = matches!(ways.get(&scope), Some(Way::Namespaces { .. }));
+        scope.namespace = is_split.then(|| namespace.to_owned());
         match ways.get(&scope) {
-            Some(Way::Watch) => return None,
+            Some(Way::Watch(_)) => return None,
             Some(Way::RequestsUntil(time)) if *time > now => return None,
-            None if ways.len() >= MAX_SCOPES => return None,
             _ => {}
         }
-        if ways.values().filter(|way| **way == Way::Watch).count() >= MAX_WATCHES {
-            if !ways.values().any(|way| *way == Way::Requests) {
-                let kind = &scope.kind.kind;
-                tracing::warn!(
-                    at_most = MAX_WATCHES,
-                    kind,
-                    "objects of further kinds are asked for instead of watched"
-                );
-            }
-            ways.insert(scope, Way::Requests);
+        let watches = ways.values().filter(|way| way.is_watch()).count();
+        if watches >= MAX_WATCHES || (is_split && ways.len() >= MAX_SCOPES) {
+            let kind = &scope.kind.kind;
+            let tell =
+                || tracing::warn!(at_most = MAX_WATCHES, kind, "objects are asked for instead of watched");
+            self.full.call_once(tell);
+            let way = if is_split { Way::Namespaces { is_complete: false } } else { Way::Requests };
+            ways.insert(Scope::everywhere(scope.kind), way);
             return None;
         }
-        ways.insert(scope.clone(), Way::Watch);
-        Some(scope)
+        let end = self.shutdown.child_token();
+        ways.insert(scope.clone(), Way::Watch(end.clone()));
+        Some((scope, end))
     }
 
-    /// Remembers how a watch has ended: with the code of an answer, or at shutdown.
-    fn end(&self, scope: &Scope, code: Option<u16>, is_split: bool) {
+    /// Remembers that the API server has refused a watch.
+    fn refuse(&self, scope: &Scope, code: Option<u16>) {
         let mut ways = self.ways.lock();
-        let again = Instant::now() + REFUSED;
         match code {
             Some(NOT_FOUND) => ways.remove(scope),
-            _ if is_split => ways.insert(scope.clone(), Way::NamespacesUntil(again)),
-            _ => ways.insert(scope.clone(), Way::RequestsUntil(again)),
+            _ => ways.insert(scope.clone(), Way::RequestsUntil(Instant::now() + REFUSED)),
         };
     }
 
-    /// Ends when the server refuses the kind for good, with the code of its answer.
-    async fn watch(self: &Arc<Self>, scope: &Scope, mapping: &Mapping) -> Option<u16> {
+    /// Remembers that a kind may only be watched in its namespaces, and ends the watches of those in which no object is recorded any more.
+    fn split(&self, all: &Scope, recorded: &HashSet<String>) {
+        let mut ways = self.ways.lock();
+        keep_namespaces(&mut ways, &all.kind, |namespace| recorded.contains(namespace));
+        ways.insert(all.clone(), Way::Namespaces { is_complete: true });
+    }
+
+    /// Ends the watches of a kind's namespaces once that of all has listed, so that its objects are watched all the time.
+    fn unite(&self, scope: &Scope) {
+        let mut ways = self.ways.lock();
+        if matches!(ways.get(scope), Some(Way::Namespaces { .. })) {
+            keep_namespaces(&mut ways, &scope.kind, |_| false);
+            ways.insert(scope.clone(), Way::Watch(self.shutdown.child_token()));
+        }
+    }
+
+    /// Ends when the server refuses the kind for good, with its answer.
+    async fn watch(self: &Arc<Self>, scope: &Scope, mapping: &Mapping) -> Option<watcher::Error> {
         let config = watcher::Config::default().labels(&self.label).page_size(PAGE);
         let is_metadata = METADATA_ONLY.contains(&(scope.kind.group.as_str(), scope.kind.kind.as_str()));
         match is_metadata {
@@ -194,7 +238,7 @@ impl Inner {
         scope: &Scope,
         mapping: &Mapping,
         config: watcher::Config,
-    ) -> Option<u16> {
+    ) -> Option<watcher::Error> {
         let (client, resource) = (self.client.clone(), &mapping.resource);
         let api: Api<Sight<IS_METADATA>> = match &scope.namespace {
             Some(namespace) => Api::namespaced_with(client, namespace, resource),
@@ -208,7 +252,7 @@ impl Inner {
         scope: &Scope,
         mapping: &Mapping,
         events: impl Stream<Item = watcher::Result<Event<Sight<IS_METADATA>>>>,
-    ) -> Option<u16> {
+    ) -> Option<watcher::Error> {
         let kind = &scope.kind;
         let depth = if IS_METADATA { Depth::Metadata } else { Depth::Whole };
         let mut events = pin!(events);
@@ -228,6 +272,7 @@ impl Inner {
                 Ok(Event::InitDone) => {
                     let missed = self.ledger.listed(scope, depth, &std::mem::take(&mut present), began);
                     missed.into_iter().for_each(|missed| self.look_for(missed, mapping));
+                    self.unite(scope);
                 }
                 Ok(Event::Apply(mut object)) => {
                     self.ledger.saw(&id_of(kind, &object.meta), &mut object);
@@ -238,10 +283,8 @@ impl Inner {
                 }
                 Err(error) => {
                     self.ledger.unwatched(scope);
-                    if let Some(code) = refusal(&error) {
-                        let namespace = scope.namespace.as_deref();
-                        tracing::info!(kind = kind.kind, group = kind.group, namespace, %error, "kind cannot be watched: its objects are asked for");
-                        return Some(code);
+                    if refusal(&error).is_some() {
+                        return Some(error);
                     }
                 }
             }
@@ -271,6 +314,17 @@ impl Inner {
         let has_label = meta.labels.is_some_and(|labels| labels.contains_key(&self.label));
         meta.uid.as_ref() == Some(&missed.uid) && meta.deletion_timestamp.is_none() && !has_label
     }
+}
+
+/// Ends the watches of a kind's namespaces but those that are kept, and forgets that any were refused.
+fn keep_namespaces(ways: &mut HashMap<Scope, Way>, kind: &GroupKind, is_kept: impl Fn(&str) -> bool) {
+    ways.retain(|scope, way| {
+        let is_kept = scope.kind != *kind || scope.namespace.as_deref().is_none_or(&is_kept);
+        if let (false, Way::Watch(end)) = (is_kept, way) {
+            end.cancel();
+        }
+        is_kept
+    });
 }
 
 /// The events of a watch that lists anew after each error. A watcher by itself goes on where it was, and says so by nothing: nobody
@@ -389,6 +443,103 @@ mod tests {
         shutdown.cancel();
         watches.stopped().await;
         assert!(paths.try_recv().is_err(), "each is asked for once");
+    }
+
+    fn answered(code: u16, body: &str) -> http::Response<Body> {
+        let body = Body::from(body.as_bytes().to_vec());
+        http::Response::builder().status(code).body(body).unwrap()
+    }
+
+    /// KS-IMP-7: an API server that has just started refuses for a moment what it admits later.
+    #[tokio::test(start_paused = true)]
+    async fn a_kind_that_was_split_by_a_passing_refusal_is_one_watch_again() {
+        let (asked, mut requests) = tokio::sync::mpsc::channel(16);
+        let refusals = std::sync::atomic::AtomicUsize::new(2);
+        let answer = move |request: http::Request<Body>| {
+            let uri = request.uri().to_string();
+            let (is_of_all, is_watch) = (!uri.contains("/namespaces/"), uri.contains("watch=true"));
+            let counted = |left: usize| left.checked_sub(1);
+            let relaxed = std::sync::atomic::Ordering::Relaxed;
+            let is_refused = is_of_all && refusals.fetch_update(relaxed, relaxed, counted).is_ok();
+            let _told = asked.try_send((request.uri().path().to_owned(), is_watch));
+            async move {
+                let empty = r#"{"kind":"ThingList","apiVersion":"example.com/v1","metadata":{"resourceVersion":"1"},"items":[]}"#;
+                Ok::<_, Infallible>(match (is_refused, is_watch) {
+                    (true, _) => answered(403, r#"{"kind":"Status","status":"Failure","code":403}"#),
+                    (false, false) => answered(200, empty),
+                    (false, true) => return pending().await,
+                })
+            }
+        };
+        let client = Client::new(tower::service_fn(answer), "default");
+        let ledger = Arc::new(Ledger::new("kustomize-controller", &[], |_, _, _| {}));
+        let owner = crate::Owner { group: "g".into(), name: "o".into(), namespace: "apps".into() };
+        ledger.make_room(&owner, &"apps_web_example.com_Thing".parse().unwrap());
+        let shutdown = CancellationToken::new();
+        let watches = Watches::new(client, ledger, "example.com/name".to_owned(), shutdown.clone());
+        let kind = GroupVersionKind::gvk("example.com", "v1", "Thing");
+        let mapping = Mapping { resource: ApiResource::from_gvk(&kind), is_namespaced: true };
+        let of_all = "/apis/example.com/v1/things".to_owned();
+        let of = |namespace: &str| format!("/apis/example.com/v1/namespaces/{namespace}/things");
+        watches.ensure(&mapping, "apps");
+        let first = [(of_all.clone(), false), (of("apps"), false), (of("apps"), true)];
+        for expected in first {
+            assert_eq!(requests.recv().await.unwrap(), expected);
+        }
+        watches.ensure(&mapping, "unrecorded");
+        let second = [(of("unrecorded"), false), (of("unrecorded"), true), (of_all.clone(), false)];
+        for expected in second {
+            assert_eq!(requests.recv().await.unwrap(), expected);
+        }
+        let scope = |namespace: Option<&str>| {
+            let kind = GroupKind { group: "example.com".to_owned(), kind: "Thing".to_owned() };
+            Scope { kind, namespace: namespace.map(str::to_owned) }
+        };
+        // The second refusal was heard by now.
+        let third = [(of_all.clone(), false), (of_all, true)];
+        assert_eq!(requests.recv().await.unwrap(), third[0]);
+        let is_known = watches.0.ways.lock().contains_key(&scope(Some("unrecorded")));
+        assert!(!is_known, "a namespace without objects is forgotten");
+        assert_eq!(requests.recv().await.unwrap(), third[1]);
+        let ways: Vec<_> =
+            watches.0.ways.lock().iter().map(|(scope, way)| (scope.clone(), way.is_watch())).collect();
+        assert_eq!(ways, [(scope(None), true)]);
+        // The watch of all itself and nothing else is left.
+        assert_eq!(watches.0.tasks.len(), 1);
+        shutdown.cancel();
+        watches.stopped().await;
+    }
+
+    /// KS-IMP-7: a kind counts once, however many of its namespaces are not watched.
+    #[tokio::test]
+    async fn a_kind_with_more_namespaces_than_watches_counts_as_one() {
+        let answer = |request: http::Request<Body>| async move {
+            match request.uri().path().contains("/namespaces/") {
+                true => pending().await,
+                false => {
+                    Ok::<_, Infallible>(answered(403, r#"{"kind":"Status","status":"Failure","code":403}"#))
+                }
+            }
+        };
+        let client = Client::new(tower::service_fn(answer), "default");
+        let ledger = Arc::new(Ledger::new("kustomize-controller", &[], |_, _, _| {}));
+        let owner = crate::Owner { group: "g".into(), name: "o".into(), namespace: "apps".into() };
+        for number in 0..MAX_WATCHES + 2 {
+            ledger.make_room(&owner, &format!("n{number}_web_example.com_Thing").parse().unwrap());
+        }
+        let shutdown = CancellationToken::new();
+        let watches = Watches::new(client, ledger, "example.com/name".to_owned(), shutdown.clone());
+        let kind = GroupVersionKind::gvk("example.com", "v1", "Thing");
+        let mapping = Mapping { resource: ApiResource::from_gvk(&kind), is_namespaced: true };
+        watches.ensure(&mapping, "n0");
+        weir_testkit::eventually("the namespaces are watched", REFUSED, async || {
+            (watches.unwatched() == 1).then_some(())
+        })
+        .await
+        .unwrap();
+        assert_eq!(watches.0.ways.lock().len(), MAX_WATCHES + 1);
+        shutdown.cancel();
+        watches.stopped().await;
     }
 
     #[rstest::rstest]
