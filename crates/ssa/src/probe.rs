@@ -70,18 +70,22 @@ pub async fn read(session: &Session, id: &ObjectId) -> Result<Option<Value>, Str
     found.map(|(_, object)| serde_json::to_value(object).map_err(|error| error.to_string())).transpose()
 }
 
-/// Finds an object, and where it is. A version that is no longer served is forgotten, and the one that is preferred now is asked for.
+/// Finds an object, and where it is. A version that is no longer served is forgotten, and the one that is preferred now is asked for. An
+/// object of which both are refused is not gone: the replicas of an API server disagree while a definition changes.
 async fn find(session: &Session, id: &ObjectId) -> Result<Option<(Arc<Mapping>, DynamicObject)>, String> {
-    for _ in 0..MAX_FINDS {
+    let mut finds = 0;
+    loop {
+        finds += 1;
         let mapping = session.mapper.preferred(&id.group, &id.kind).await;
         let mapping = mapping.map_err(|error| error.to_string())?;
         match (Target { client: &session.client, mapping: &mapping, id }).get().await {
             Ok(found) => return Ok(found.map(|object| (mapping, object))),
-            Err(error) if is_unserved(&error) => session.mapper.forget(&mapping.resource.api_version),
+            Err(error) if finds < MAX_FINDS && is_unserved(&error) => {
+                session.mapper.forget(&mapping.resource.api_version)
+            }
             Err(error) => return Err(shown(id, &error)),
         }
     }
-    Ok(None)
 }
 
 impl From<Assessment> for Probe {

@@ -191,17 +191,20 @@ impl Session {
     }
 
     /// Finds an object of an inventory: where it is, and its metadata. A version that is no longer served is forgotten: the object may be
-    /// there in another one.
+    /// there in another one. Only one whose kind the cluster does not have is gone: its replicas disagree while a definition changes.
     async fn find(&self, entry: &Entry) -> Result<Option<(Arc<Mapping>, DynamicObject)>, Unread> {
-        for _ in 0..MAX_FINDS {
+        let mut finds = 0;
+        loop {
+            finds += 1;
             let Some(mapping) = self.mapping_of(entry).await? else { return Ok(None) };
             match (Target { client: &self.client, mapping: &mapping, id: &entry.id }).metadata().await {
                 Ok(found) => return Ok(found.map(|live| (mapping, live))),
-                Err(error) if is_unserved(&error) => self.mapper.forget(&mapping.resource.api_version),
+                Err(error) if finds < MAX_FINDS && is_unserved(&error) => {
+                    self.mapper.forget(&mapping.resource.api_version);
+                }
                 Err(error) => return Err(Unread::Object(error)),
             }
         }
-        Ok(None)
     }
 
     /// Returns the place of an inventory's object in the API; nothing if the cluster no longer has its kind, and so not the object either.
@@ -217,5 +220,49 @@ impl Session {
             Err(MappingError::NoMatch { .. } | MappingError::NoGroupMatch { .. }) => Ok(None),
             Err(error) => Err(Unread::Kind(error)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use kube::Client;
+    use kube::client::Body;
+
+    use super::*;
+    use crate::{Mapper, probe};
+
+    /// KS-GC-3: one replica of the API server knows the kind, and the one that is asked for the object does not yet.
+    #[tokio::test]
+    async fn an_object_that_replicas_disagree_about_is_not_gone() {
+        let answer = |request: http::Request<Body>| async move {
+            let (code, body) = match request.uri().path() {
+                "/apis/example.com" => {
+                    let version = r#"{"groupVersion":"example.com/v1","version":"v1"}"#;
+                    (200, format!(r#"{{"kind":"APIGroup","name":"example.com","versions":[{version}]}}"#))
+                }
+                "/apis/example.com/v1" => {
+                    let gears = r#"{"name":"gears","singularName":"gear","namespaced":true,"kind":"Gear","verbs":["get"]}"#;
+                    let list = format!(
+                        r#"{{"kind":"APIResourceList","groupVersion":"example.com/v1","resources":[{gears}]}}"#
+                    );
+                    (200, list)
+                }
+                _ => (404, "404 page not found\n".to_owned()),
+            };
+            let body = Body::from(body.into_bytes());
+            Ok::<_, Infallible>(http::Response::builder().status(code).body(body).unwrap())
+        };
+        let client = Client::new(tower::service_fn(answer), "default");
+        let session = Session::unwatched(client.clone(), Arc::new(Mapper::new(client)));
+        let owner = Owner { group: "g".into(), name: "o".into(), namespace: "apps".into() };
+        let entry = Entry { id: "apps_g_example.com_Gear".parse().unwrap(), version: "v1".to_owned() };
+        let entries = std::slice::from_ref(&entry);
+        let pruned = session.prune(&owner, entries).await;
+        assert_eq!(pruned.unsettled(entries), entries);
+        assert!(pruned.failure().unwrap().contains("404 page not found"));
+        assert_eq!(session.remains(&entry).await, Remains::Left);
+        assert!(probe(&session, &entry.id).await.error.is_some());
     }
 }
