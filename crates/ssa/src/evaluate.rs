@@ -198,7 +198,12 @@ impl Applier<'_> {
             let Some(patch) = migration(&live.metadata, &manifest.api_version()) else { return Ok(false) };
             match self.clean_up(target, &patch).await {
                 Err(Error::Changed { .. }) if attempts < MAX_EVALUATIONS => {}
-                done => return done.map(|()| true),
+                Err(error) => return Err(error),
+                Ok(()) => {
+                    let (object, version) = (target.id.subject(), manifest.version());
+                    tracing::info!(%object, version, "field managers are migrated to another version of the API");
+                    return Ok(true);
+                }
             }
         }
     }
@@ -213,8 +218,8 @@ impl Applier<'_> {
     ) -> Result<Plan, Error> {
         let owner = &self.settings.owner;
         if let Some((ledger, watches)) = &self.session.watched {
-            watches.ensure(target.mapping, &target.id.namespace);
             ledger.make_room(owner, target.id);
+            watches.ensure(target.mapping, &target.id.namespace);
         }
         let live = match target.get().await {
             Ok(Some(live)) => live,

@@ -185,8 +185,8 @@ pub(crate) fn migration(live: &ObjectMeta, api_version: &str) -> Option<Value> {
     Some(json!([replace("managedFields", &json!(migrated)), version_test(live)]))
 }
 
-/// Returns true for the refusal of an object of which a manager of another version has a field that its version does not know. A field of the
-/// manifest that is unknown is told in other words.
+/// Returns true for a refusal because of a field manager: its entry in the live object is of a version of the API that does not know one of
+/// its fields. Of an unknown field in the manifest the server speaks in other words.
 pub(crate) fn is_of_another_version(error: &kube::Error) -> bool {
     let text = whole_text(error);
     text.contains(undeclared::COMPLAINT) && !text.starts_with("failed to create typed patch object")
