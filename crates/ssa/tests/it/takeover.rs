@@ -166,16 +166,23 @@ async fn force_does_not_delete_what_it_could_not_make_anew() {
 #[tokio::test(flavor = "multi_thread")]
 async fn force_does_not_delete_what_a_manifest_could_not_bring_back() {
     let world = World::new().await;
-    world.apply(&[world.cm("a", "1")]).await.unwrap();
-    let before = world.config_map("a").await.unwrap().metadata.uid;
+    let sealed = |value: &str| {
+        let mut sealed = world.cm("a", value);
+        sealed["immutable"] = json!(true);
+        sealed
+    };
+    world.apply(&[sealed("1")]).await.unwrap();
+    let before = world.config_map("a").await.unwrap().metadata;
     let settings = Settings { force: true, ..world.settings() };
-    for (field, of) in [("uid", "00000000-0000-4000-8000-000000000000"), ("resourceVersion", "1")] {
-        let mut exported = world.cm("a", "2");
+    for (field, of) in [("uid", &before.uid), ("resourceVersion", &before.resource_version)] {
+        let mut exported = sealed("2");
         exported["metadata"][field] = json!(of);
         let failure = world.apply_with(&[exported], &settings).await.unwrap_err().to_string();
-        assert!(failure.contains("dry-run failed"), "{failure}");
-        assert_eq!(world.config_map("a").await.unwrap().metadata.uid, before, "{failure}");
+        assert!(failure.contains("dry-run failed (Invalid)"), "{failure}");
+        assert_eq!(world.config_map("a").await.unwrap().metadata.uid, before.uid, "{failure}");
     }
+    world.apply_with(&[sealed("2")], &settings).await.unwrap();
+    assert_ne!(world.config_map("a").await.unwrap().metadata.uid, before.uid);
 }
 
 #[tokio::test(flavor = "multi_thread")]
