@@ -275,7 +275,7 @@ fn versions_are_in_the_root_manifest_only() {
 }
 
 /// Waits between two tries of one request, or for something that no watch tells of, unless it says otherwise.
-const SLEEPS: [&str; 23] = [
+const SLEEPS: [&str; 24] = [
     "cli/src/command/bootstrap/work_tree.rs",
     "cli/src/command/demo/process.rs",
     "cli/src/command/trigger.rs",
@@ -299,6 +299,7 @@ const SLEEPS: [&str; 23] = [
     "crates/runtime/src/leader.rs",
     // Within one apply, for 5 s at most, and ended by a cancellation.
     "crates/ssa/src/apply.rs",
+    "crates/ssa/src/watch.rs",
     "services/image-automation/src/resolution.rs",
     "services/image-reflector/src/service.rs",
     "services/notification/src/delivery.rs",
