@@ -5,14 +5,11 @@ use rustls::client::verify_server_name;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
 use rustls::{CertificateError, Error};
-use x509_parser::prelude::{FromDer, X509Certificate};
+use x509_parser::prelude::{FromDer, X509Certificate, X509Version};
 
 /// Checks what a certificate that is trusted for itself must be nevertheless: for this server, now, and for servers at all. The
 /// handshake proves that the server has its key.
-///
-/// # Errors
-/// When it is not, or cannot be read.
-pub fn check_pinned(
+pub(crate) fn check_pinned(
     certificate: &CertificateDer<'_>,
     name: &ServerName<'_>,
     now: UnixTime,
@@ -33,6 +30,24 @@ pub fn check_pinned(
         return Err(nameless(name));
     }
     verify_server_name(&ParsedCertificate::try_from(certificate)?, name)
+}
+
+/// Returns true for a certificate that may vouch for others, nothing for one that cannot be read. As in Go, one of version 3 must
+/// say so itself; earlier ones cannot.
+pub(crate) fn is_authority(certificate: &CertificateDer<'_>) -> Option<bool> {
+    let parsed = parse(certificate).ok()?;
+    let is_named_so = match parsed.basic_constraints() {
+        Ok(Some(constraints)) => constraints.value.ca,
+        Ok(None) => parsed.version() != X509Version::V3,
+        Err(_) => false,
+    };
+    // As in Go, a list without any use says nothing.
+    let may_sign = match parsed.key_usage() {
+        Ok(Some(usage)) => usage.value.flags == 0 || usage.value.key_cert_sign(),
+        Ok(None) => true,
+        Err(_) => false,
+    };
+    Some(is_named_so && may_sign)
 }
 
 /// Says why a server is refused whose certificate the library does not read as that of a server, if what it has to say is
@@ -58,3 +73,6 @@ fn parse<'a>(certificate: &'a CertificateDer<'_>) -> Result<X509Certificate<'a>,
     let parsed = X509Certificate::from_der(certificate);
     parsed.map(|(_, parsed)| parsed).map_err(|_| CertificateError::BadEncoding.into())
 }
+
+#[cfg(test)]
+mod tests;

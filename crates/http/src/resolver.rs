@@ -1,5 +1,5 @@
 //! Looks up the names of servers with the system's resolver, as the library does. The error keeps the name: it may be that of a
-//! proxy, which the library's own error does not tell.
+//! proxy, which the library's own error does not name.
 
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 

@@ -85,6 +85,15 @@ pub fn tls_config(profile: &Profile) -> Result<Arc<ClientConfig>, ClientError> {
     Ok(Arc::new(config))
 }
 
+/// Returns a verifier that believes these certificates alone: a server that shows one of them, and those for which an authority
+/// among them vouches. What cannot be read is passed over, and nothing is returned where nothing else is there.
+pub fn verifier(
+    certificates: impl IntoIterator<Item = CertificateDer<'static>>,
+) -> Option<Arc<dyn ServerCertVerifier>> {
+    let own = Some(Believed::of(certificates).1?);
+    Some(Arc::new(Trust { own, is_alone: true, name: None }))
+}
+
 /// Checks a client certificate with its chain and its private key: PEM blocks one after the other.
 ///
 /// # Errors
@@ -169,23 +178,30 @@ fn has_key(pem: &[u8]) -> bool {
 /// Certificates that are believed.
 #[derive(Debug)]
 struct Believed {
-    /// Judges servers by them as authorities.
-    authorities: Arc<WebPkiServerVerifier>,
-    /// Digests of the certificates, of which one may be that of a server.
+    /// Judges servers by the authorities among them, if there are any. A server's own certificate is none: whoever has its key
+    /// could sign for all other servers.
+    authorities: Option<Arc<WebPkiServerVerifier>>,
+    /// Digests of all of them, of which one may be that of a server.
     digests: HashSet<[u8; 32]>,
 }
 
 impl Believed {
     /// Returns the number of certificates, those that cannot be read included; and, if any of them can, those.
     fn of(certificates: impl IntoIterator<Item = CertificateDer<'static>>) -> (usize, Option<Arc<Self>>) {
-        let (mut roots, mut digests) = (RootCertStore::empty(), HashSet::new());
-        let noted = certificates.into_iter().inspect(|certificate| {
-            digests.insert(digest(certificate));
-        });
-        let (taken, passed_over) = roots.add_parsable_certificates(noted);
-        let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), PROVIDER.clone()).build();
-        let believed = verifier.map(|authorities| Arc::new(Self { authorities, digests }));
-        (taken + passed_over, believed.ok())
+        let (mut count, mut roots, mut digests) = (0, RootCertStore::empty(), HashSet::new());
+        for certificate in certificates {
+            count += 1;
+            let Some(is_authority) = pinned::is_authority(&certificate) else { continue };
+            digests.insert(digest(&certificate));
+            if is_authority {
+                roots.add_parsable_certificates([certificate]);
+            }
+        }
+        // No verifier can be made of no authorities.
+        let authorities =
+            WebPkiServerVerifier::builder_with_provider(Arc::new(roots), PROVIDER.clone()).build().ok();
+        let is_empty = digests.is_empty();
+        (count, (!is_empty).then(|| Arc::new(Self { authorities, digests })))
     }
 
     fn verify(
@@ -196,8 +212,15 @@ impl Believed {
         ocsp_response: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
-        let usual = self.authorities.verify_server_cert(end_entity, intermediates, name, ocsp_response, now);
-        match usual {
+        let by_authorities =
+            match &self.authorities {
+                Some(verifier) => {
+                    verifier.verify_server_cert(end_entity, intermediates, name, ocsp_response, now)
+                }
+                None => Err(pinned::refusal(end_entity, name)
+                    .unwrap_or_else(|| CertificateError::UnknownIssuer.into())),
+            };
+        match by_authorities {
             Err(_) if self.digests.contains(&digest(end_entity)) => {
                 pinned::check_pinned(end_entity, name, now).map(|()| ServerCertVerified::assertion())
             }
