@@ -229,13 +229,13 @@ pub struct Reader {
     /// True when a blob may be missing because nobody wanted it.
     is_partial: bool,
     /// Done once a name that is left out has been logged.
-    told: Once,
+    logged: Once,
 }
 
 impl Reader {
     pub(crate) fn of(directory: &Directory) -> Result<Self, Error> {
         let (objects, packs) = (directory.open()?, directory.packs());
-        Ok(Self { objects, packs, is_partial: directory.is_partial(), told: Once::new() })
+        Ok(Self { objects, packs, is_partial: directory.is_partial(), logged: Once::new() })
     }
 
     pub(crate) fn objects(&self) -> &Objects {
@@ -289,7 +289,7 @@ impl Reader {
             let entry = entry?;
             let Ok(name) = std::str::from_utf8(entry.filename) else {
                 let name = String::from_utf8_lossy(entry.filename);
-                self.told
+                self.logged
                     .call_once(|| tracing::info!(%name, "Git tree has a name that is not UTF-8, left out"));
                 continue;
             };

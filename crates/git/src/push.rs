@@ -145,10 +145,12 @@ fn lines(said: &[u8]) -> Vec<String> {
         .collect()
 }
 
-/// Returns true for a line such as `Resolving deltas: 100% (1/1), done.`
+/// Returns true for a line such as `Resolving deltas: 100% (1/1), done.` Hooks may print a share too, but not of what.
 fn is_count(line: &str) -> bool {
-    line.split_once(": ")
-        .is_some_and(|(_, rest)| rest.trim_start().split(' ').next().is_some_and(|word| word.ends_with('%')))
+    line.split_once(": ").and_then(|(_, rest)| rest.split_once("% (")).is_some_and(|(share, _)| {
+        let share = share.trim_start();
+        !share.is_empty() && share.bytes().all(|byte| byte.is_ascii_digit())
+    })
 }
 
 /// Returns true for the words of servers about a reference that somebody else is moving: of Git, by the state of the reference and by
@@ -193,6 +195,8 @@ mod tests {
     )]
     #[case("GitLab: You are not allowed to push\x1b[31m\n\n", "GitLab: You are not allowed to push[31m")]
     #[case("disk usage: 5 GB", "disk usage: 5 GB")]
+    #[case("Disk quota: 100% used", "Disk quota: 100% used")]
+    #[case("Disk quota: used up to 100% (5 GB)", "Disk quota: used up to 100% (5 GB)")]
     #[case("", "")]
     fn hooks_print_reasons(#[case] said: &str, #[case] expected: &str) {
         assert_eq!(super::lines(said.as_bytes()).join("|"), expected);

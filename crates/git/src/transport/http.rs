@@ -155,7 +155,7 @@ impl Exchange {
         };
         let first = request_as(url).unwrap_or_else(|| request(url));
         let answer = self.operation.wait(async {
-            // A push is sent once: the list before it has told the address.
+            // A push is sent once: the list before it has shown the address.
             let again = |url: &Url| if method == Method::GET { request_as(url) } else { None };
             let response = weir_http::send_upgraded(first, url, again).await;
             let response = response.map_err(|error| failed(verb, url, &error))?;

@@ -86,7 +86,7 @@ async fn new_branches_and_forced_ones() {
     assert_eq!(repository.head("bot/bumps").unwrap(), commit.to_string());
 }
 
-/// The server tells by words only that there is no room for the branch.
+/// The server says in words alone that there is no room for the branch.
 #[tokio::test]
 async fn a_branch_below_another_one() {
     let (_server, _repository, remote, checkout) = cloned().await;

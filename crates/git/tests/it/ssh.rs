@@ -228,15 +228,15 @@ async fn keys_that_are_renewed_on_the_way() {
 }
 
 #[tokio::test]
-async fn algorithms_that_the_service_is_told() {
+async fn algorithms_of_the_service() {
     let (_server, remote, _) = server().await;
-    let told = |kex: &str, keys: &str| {
+    let git_with = |kex: &str, keys: &str| {
         let list = |text: &str| if text.is_empty() { Vec::new() } else { vec![text.to_owned()] };
         let ssh = SshAlgorithms::parse(&list(kex), &list(keys)).unwrap();
         Git::new(GitConfig { ssh, ..GitConfig::default() }).unwrap()
     };
-    told("curve25519-sha256", "ssh-ed25519").clone_branch(&remote, "main").await.unwrap();
-    for git in [told("diffie-hellman-group1-sha1", ""), told("", "ecdsa-sha2-nistp521")] {
+    git_with("curve25519-sha256", "ssh-ed25519").clone_branch(&remote, "main").await.unwrap();
+    for git in [git_with("diffie-hellman-group1-sha1", ""), git_with("", "ecdsa-sha2-nistp521")] {
         let Err(error) = git.clone_branch(&remote, "main").await else { panic!("nothing in common") };
         assert!(matches!(error, Error::Ssh(SshError::Protocol { .. })), "{error}");
     }

@@ -72,7 +72,7 @@ impl Kept {
 
 /// The steps at which services/source/tests/it/durability/kills.rs ends the process.
 #[tokio::test]
-async fn every_step_of_a_download_is_told_in_order() {
+async fn every_step_of_a_download_is_reported_in_order() {
     static SEEN: Mutex<Vec<&str>> = Mutex::new(Vec::new());
     let git = Git::new(GitConfig { step: |name| SEEN.lock().push(name), ..GitConfig::default() }).unwrap();
     for format in ["sha1", "sha256"] {
