@@ -41,7 +41,7 @@ pub(crate) fn room(entries: &[Entry]) -> usize {
     room::for_first(entries.iter().map(|entry| (&entry.id, entry.version.as_str())))
 }
 
-/// What is in the cluster while old objects are left. Where a status has no room for both, the old ones come first: nothing but an
+/// Names what is in the cluster while old objects are left. Where a status has no room for both, the old ones come first: nothing but an
 /// inventory leads to them, and the next run makes the new ones known again.
 pub(crate) fn with_old(mut new: Vec<Entry>, mut old: Vec<Entry>) -> Vec<Entry> {
     let both = [new.as_slice(), old.as_slice()].concat();
