@@ -86,7 +86,7 @@ pub fn tls_config(profile: &Profile) -> Result<Arc<ClientConfig>, ClientError> {
 }
 
 /// Returns a verifier that believes these certificates alone: a server that shows one of them, and those for which an authority
-/// among them vouches. What cannot be read is passed over, and nothing is returned where nothing else is there.
+/// among them vouches. Certificates that cannot be read are passed over; returns nothing where there are no others.
 pub fn verifier(
     certificates: impl IntoIterator<Item = CertificateDer<'static>>,
 ) -> Option<Arc<dyn ServerCertVerifier>> {

@@ -57,7 +57,7 @@ pub type Size = fn(char) -> usize;
 /// Units that are kept for what stands around a title, or a key and its value.
 const FRAME: usize = 16;
 
-/// What a message shows of an event.
+/// Parts of an event that a message shows.
 pub struct Fitted<'e> {
     /// The title.
     pub title: Cow<'e, str>,
