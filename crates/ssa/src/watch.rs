@@ -410,6 +410,17 @@ mod tests {
         watches.stopped().await;
     }
 
+    /// Watches of a cluster in which one object was applied, its kind, and the end of the watches.
+    fn of_one_object(client: Client) -> (Watches, Mapping, CancellationToken) {
+        let ledger = Arc::new(Ledger::new("kustomize-controller", &[], |_, _, _| {}));
+        let owner = crate::Owner { group: "g".into(), name: "o".into(), namespace: "apps".into() };
+        ledger.make_room(&owner, &"apps_web_example.com_Thing".parse().unwrap());
+        let shutdown = CancellationToken::new();
+        let watches = Watches::new(client, ledger, "example.com/name".to_owned(), shutdown.clone());
+        let kind = GroupVersionKind::gvk("example.com", "v1", "Thing");
+        (watches, Mapping { resource: ApiResource::from_gvk(&kind), is_namespaced: true }, shutdown)
+    }
+
     /// KS-IMP-7: as an identity with rights in a namespace.
     #[tokio::test]
     async fn a_kind_that_may_be_watched_in_a_namespace_only_is_watched_there() {
@@ -426,14 +437,7 @@ mod tests {
                 Ok::<_, Infallible>(http::Response::builder().status(403).body(status).unwrap())
             }
         };
-        let client = Client::new(tower::service_fn(answer), "default");
-        let ledger = Arc::new(Ledger::new("kustomize-controller", &[], |_, _, _| {}));
-        let owner = crate::Owner { group: "g".into(), name: "o".into(), namespace: "apps".into() };
-        ledger.make_room(&owner, &"apps_web_example.com_Thing".parse().unwrap());
-        let shutdown = CancellationToken::new();
-        let watches = Watches::new(client, ledger, "example.com/name".to_owned(), shutdown.clone());
-        let kind = GroupVersionKind::gvk("example.com", "v1", "Thing");
-        let mapping = Mapping { resource: ApiResource::from_gvk(&kind), is_namespaced: true };
+        let (watches, mapping, shutdown) = of_one_object(Client::new(tower::service_fn(answer), "default"));
         watches.ensure(&mapping, "apps");
         assert_eq!(paths.recv().await.unwrap(), "/apis/example.com/v1/things");
         assert_eq!(paths.recv().await.unwrap(), "/apis/example.com/v1/namespaces/apps/things");
@@ -471,14 +475,7 @@ mod tests {
                 })
             }
         };
-        let client = Client::new(tower::service_fn(answer), "default");
-        let ledger = Arc::new(Ledger::new("kustomize-controller", &[], |_, _, _| {}));
-        let owner = crate::Owner { group: "g".into(), name: "o".into(), namespace: "apps".into() };
-        ledger.make_room(&owner, &"apps_web_example.com_Thing".parse().unwrap());
-        let shutdown = CancellationToken::new();
-        let watches = Watches::new(client, ledger, "example.com/name".to_owned(), shutdown.clone());
-        let kind = GroupVersionKind::gvk("example.com", "v1", "Thing");
-        let mapping = Mapping { resource: ApiResource::from_gvk(&kind), is_namespaced: true };
+        let (watches, mapping, shutdown) = of_one_object(Client::new(tower::service_fn(answer), "default"));
         let of_all = "/apis/example.com/v1/things".to_owned();
         let of = |namespace: &str| format!("/apis/example.com/v1/namespaces/{namespace}/things");
         watches.ensure(&mapping, "apps");

@@ -172,7 +172,7 @@ impl Artifacts {
         }
         let http = if artifact.url.contains("//source-watcher") { &self.watcher_http } else { &self.http };
         let blob = http.blob(&artifact.url, &digest.to_string()).await.map_err(failure)?;
-        // Where neither way leads to the source, the next download begins with the stream again.
+        // The next download begins with the stream again if neither way leads to the source.
         if let Some(stream) = lost {
             *stream.away.lock() = Some(Instant::now() + STREAM_PAUSE);
         }
