@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use weir_api::{Artifact, Kustomization};
 use weir_runtime::{ObjectKey, Run, killpoint};
-use weir_ssa::{ApplyFailure, ChangeSet, Entry, Judge, Manifest, Session, Settings as ApplySettings};
+use weir_ssa::{ApplyFailure, ChangeSet, Judge, Manifest, Session, Settings as ApplySettings};
 
 use self::check::Subjects;
 use self::manifests::{Made, refuse_encrypted};
@@ -130,7 +130,7 @@ impl KustomizationReconciler {
         attempt.digest = Some(built.digest.clone());
         attempt.enter(run, "Detecting drift");
         refuse_encrypted(&built.manifests)?;
-        self.refuse_crowding_out(observed, &built.manifests)?;
+        self.refuse_prune(observed, &built.manifests)?;
         let Built { manifests, digest, footprint, .. } = built;
         let short_jobs = Arc::new(health::short_jobs(&manifests));
         let Some(changes) = self.apply(applying, &session, manifests, attempt).await? else {
@@ -246,7 +246,7 @@ impl KustomizationReconciler {
         }
     }
 
-    /// Deletes what is no longer wanted (KS-GC-1, KS-GC-2, KS-GC-5), unless it is more than anybody has allowed.
+    /// Deletes what is no longer wanted (KS-GC-1, KS-GC-2, KS-GC-5).
     async fn prune(
         &self,
         observed: &Observed,
@@ -259,10 +259,6 @@ impl KustomizationReconciler {
         attempt.inventory = Some(new.clone());
         if stale.is_empty() || !observed.kustomization.spec.prune {
             return Ok(());
-        }
-        if let Err(failure) = self.allow(observed, &known, &stale) {
-            attempt.inventory = Some(inventory::with_old(new, stale));
-            return Err(failure);
         }
         let pruned = session.prune(&self.owner(&observed.kustomization), &stale).await;
         let Some(message) = pruned.failure() else {
@@ -280,19 +276,17 @@ impl KustomizationReconciler {
         Err(Failure::retry(reason::PRUNE_FAILED, message))
     }
 
-    /// Refuses a prune beyond the limit before the apply where the inventory cannot name new objects beside those that may not go:
-    /// once the source has the old ones again, nothing would lead to the new ones.
-    fn refuse_crowding_out(&self, observed: &Observed, manifests: &[Manifest]) -> Result<(), Failure> {
-        let known = observed.known_inventory();
-        let stale = inventory::crowded_out(&known, manifests);
-        if stale.is_empty() || !observed.kustomization.spec.prune {
+    /// Refuses a revision whose prune is beyond the limit, before anything of it is applied (docs/adr/0017).
+    fn refuse_prune(&self, observed: &Observed, manifests: &[Manifest]) -> Result<(), Failure> {
+        if !observed.kustomization.spec.prune {
             return Ok(());
         }
-        self.allow(observed, &known, &stale)
-    }
-
-    fn allow(&self, observed: &Observed, known: &[Entry], stale: &[Entry]) -> Result<(), Failure> {
-        let asked = Asked::of(&observed.kustomization, known.len(), stale);
+        let known = observed.known_inventory();
+        let stale = inventory::unwanted(&known, manifests);
+        if stale.is_empty() {
+            return Ok(());
+        }
+        let asked = Asked::of(&observed.kustomization, known.len(), &stale);
         let allowed = prune_limit::decide(&asked, &self.settings.prune_limit);
         allowed.map_err(|message| Failure::retry(reason::PRUNE_REFUSED, message))
     }

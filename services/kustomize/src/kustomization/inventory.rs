@@ -52,20 +52,15 @@ pub(crate) fn with_old(mut new: Vec<Entry>, mut old: Vec<Entry>) -> Vec<Entry> {
     old
 }
 
-/// Returns the entries that an apply would take away, if a status has no room for them beside all that it is to apply. A build may
-/// give a namespace to an object of cluster scope, which an inventory names without one (KS-SSA-27).
-pub(crate) fn crowded_out(known: &[Entry], manifests: &[Manifest]) -> Vec<Entry> {
+/// Returns the entries that are in none of the manifests. A build may give a namespace to an object of cluster scope, which an
+/// inventory names without one (KS-SSA-27).
+pub(crate) fn unwanted(known: &[Entry], manifests: &[Manifest]) -> Vec<Entry> {
     let entry =
         |manifest: &Manifest| Entry { id: manifest.id().clone(), version: manifest.version().to_owned() };
-    let new: Vec<Entry> = manifests.iter().map(entry).collect();
-    let mut of_cluster = new.clone();
-    of_cluster.iter_mut().for_each(|entry| entry.id.namespace.clear());
-    let stale = weir_ssa::stale(&weir_ssa::stale(known, &new), &of_cluster);
-    if stale.is_empty() {
-        return stale;
-    }
-    let both = with_old(new, stale.clone());
-    if room(&both) < both.len() { stale } else { Vec::new() }
+    let mut wanted: Vec<Entry> = manifests.iter().map(entry).collect();
+    let stale = weir_ssa::stale(known, &wanted);
+    wanted.iter_mut().for_each(|entry| entry.id.namespace.clear());
+    weir_ssa::stale(&stale, &wanted)
 }
 
 /// Both lists, without repetition: what may be in the cluster when a newer list is not yet in the status.
@@ -110,16 +105,14 @@ mod tests {
     }
 
     #[test]
-    fn a_prune_is_known_before_the_apply_where_the_status_has_no_room_for_both() {
-        assert_eq!(crowded_out(&entries("a", 9), &manifests("b", 9)), []);
-        assert_eq!(crowded_out(&entries("a", 3_000), &manifests("a", 3_000)), []);
-        let mut known = entries("a", 3_000);
-        let of_cluster = Entry { id: "_team__ConfigMap".parse().unwrap(), version: "v1".to_owned() };
-        known.push(of_cluster);
-        let mut new = manifests("b", 3_000);
+    fn what_no_manifest_has_is_unwanted() {
+        assert_eq!(unwanted(&entries("a", 9), &manifests("a", 9)), []);
+        let mut known = entries("a", 9);
+        known.push(Entry { id: "_team__ConfigMap".parse().unwrap(), version: "v1".to_owned() });
+        let mut new = manifests("b", 3);
         let namespaced =
             json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "team", "namespace": "x"}});
         new.push(Manifest::try_from(namespaced).unwrap());
-        assert_eq!(crowded_out(&known, &new), entries("a", 3_000));
+        assert_eq!(unwanted(&known, &new), entries("a", 9), "an object of cluster scope is one without a namespace");
     }
 }

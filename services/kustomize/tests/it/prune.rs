@@ -40,7 +40,8 @@ async fn prune_beyond_the_limit_waits_for_a_confirmation_that_holds_once() {
     annotate(&world, "kustomize.weir.dev/prune-limit", "1").await;
     world.ready("app").await;
 
-    world.source("src", 2, &all[2..]).await;
+    let renamed = [("c.yaml", &*c), ("d.yaml", &cm("d", "1"))];
+    world.source("src", 2, &renamed).await;
     let refused = world.not_ready("app", "PruneRefused").await;
     let words = message(&refused);
     let start =
@@ -48,11 +49,13 @@ async fn prune_beyond_the_limit_waits_for_a_confirmation_that_holds_once() {
     assert!(words.starts_with(&start), "{words}");
     assert_eq!(refused.data["status"]["inventory"]["entries"].as_array().unwrap().len(), 3);
     assert!(world.config_map("a").await.is_some() && world.config_map("b").await.is_some());
+    assert!(world.config_map("d").await.is_none(), "something of a refused revision is applied");
 
     let token = words.split_once(&format!("{CONFIRM}=")).unwrap().1.split_once(' ').unwrap().0;
     annotate(&world, CONFIRM, token).await;
     world.applied("app", "main@sha1:2").await;
     assert!(world.config_map("a").await.is_none() && world.config_map("b").await.is_none());
+    assert!(world.config_map("d").await.is_some());
 
     let revision = world.source("src", 3, &all).await;
     world.applied("app", &revision).await;
@@ -60,6 +63,22 @@ async fn prune_beyond_the_limit_waits_for_a_confirmation_that_holds_once() {
     let refused = world.not_ready("app", "PruneRefused").await;
     assert!(!message(&refused).contains(token));
     assert!(world.config_map("a").await.is_some());
+}
+
+/// The objects with new names would make those with old ones a smaller part of all.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_part_that_is_refused_is_refused_again() {
+    let world = World::new().await;
+    let objects = |prefix: &str| (0..10).map(|i| cm(&format!("{prefix}{i}"), "1")).collect::<Vec<_>>().join("---\n");
+    world.source("src", 1, &[("all.yaml", &objects("a"))]).await;
+    world.kustomization("app", json!({})).await;
+    annotate(&world, "kustomize.weir.dev/prune-limit", "50%").await;
+    world.ready("app").await;
+    world.source("src", 2, &[("all.yaml", &objects("b"))]).await;
+    let refused = message(&world.not_ready("app", "PruneRefused").await);
+    assert!(refused.starts_with("refused to prune 10 of 10 objects, the limit is 50%: "), "{refused}");
+    assert_eq!(message(&world.requested("app").await), refused);
+    assert!(world.config_map("a0").await.is_some() && world.config_map("b0").await.is_none());
 }
 
 #[tokio::test(flavor = "multi_thread")]
