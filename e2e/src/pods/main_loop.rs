@@ -79,6 +79,15 @@ impl<'a> MainLoop<'a> {
         self.wait_until_told(&commit).await
     }
 
+    /// Git to the cluster: other settings of the application, and the message about them.
+    pub(super) async fn commit_settings(&self, greeting: &str) -> Result<()> {
+        let settings = SETTINGS.replace("hello", greeting);
+        let commit = self.repo.commit("main", "Change the settings", &[("settings.yaml", &settings)])?;
+        let sources = self.world.api("GitRepository", NAMESPACE).await?;
+        touch_requested_at(&sources, "app").await?;
+        self.wait_until_told(&commit).await
+    }
+
     async fn push(&self, tag: &str) -> Result<()> {
         self.world.registry().push_made_image("app", tag, &stand_in_image("app", tag, "app")?).await?;
         Ok(())

@@ -25,8 +25,12 @@ const RETRY_PAUSE: (Duration, Duration) = (Duration::from_secs(1), Duration::fro
 /// Time without a message after which a stream is given up: other artifacts wait for their turn.
 const STALL_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Time for which the stream is left alone once it could not be had and HTTP could: where its packets are lost, as with a network
-/// policy that knows Flux's ports alone, each download would wait for a connection first.
+/// Time after which a stream that is not had is dear: a connection that is refused costs nothing, packets that are lost cost the
+/// time of a connection.
+const DEAR_TRY: Duration = Duration::from_secs(1);
+
+/// Time for which the stream is left alone once a dear try led nowhere and HTTP did not: with a network policy that knows Flux's
+/// ports alone, each download would wait for a connection first.
 const STREAM_PAUSE: Duration = Duration::from_secs(30);
 
 /// Time for one download, a bound for the clients only: each run has a limit of its own (KS-REC-40), and a stalled download ends
@@ -96,6 +100,13 @@ impl Stream {
     fn is_away(&self) -> bool {
         self.away.lock().is_some_and(|until| Instant::now() < until)
     }
+
+    /// Leaves it alone for a while if it took so long to find that it cannot be had.
+    fn lost_after(&self, taken: Duration) {
+        if taken >= DEAR_TRY {
+            *self.away.lock() = Some(Instant::now() + STREAM_PAUSE);
+        }
+    }
 }
 
 /// Gets artifacts. Cheap to clone.
@@ -158,6 +169,7 @@ impl Artifacts {
         let digest = promised(&artifact.digest)?;
         let mut lost = None;
         if let Some(stream) = self.stream.as_ref().filter(|stream| !stream.is_away()) {
+            let begun = Instant::now();
             let streaming = self.streamed(stream.client.clone(), source, artifact, &digest);
             match tokio::time::timeout(self.limits.timeout, streaming).await.unwrap_or_else(|_| stalled()) {
                 // A source that does not know it may stand beside the one that made it: the URL leads to the right
@@ -165,7 +177,7 @@ impl Artifacts {
                 Err(error @ (Error::Unreachable(_) | Error::Transport(_) | Error::NotFound)) => {
                     tracing::debug!(%error, "artifact is not streamed, falling back to HTTP");
                     // A stream that is refused or breaks off concerns its own artifact only.
-                    lost = matches!(error, Error::Unreachable(_)).then_some(stream);
+                    lost = matches!(error, Error::Unreachable(_)).then(|| (stream, begun.elapsed()));
                 }
                 answer => return answer.map(|blob| (blob, Route::Grpc)),
             }
@@ -173,8 +185,8 @@ impl Artifacts {
         let http = if artifact.url.contains("//source-watcher") { &self.watcher_http } else { &self.http };
         let blob = http.blob(&artifact.url, &digest.to_string()).await.map_err(failure)?;
         // The next download begins with the stream again if neither way leads to the source.
-        if let Some(stream) = lost {
-            *stream.away.lock() = Some(Instant::now() + STREAM_PAUSE);
+        if let Some((stream, taken)) = lost {
+            stream.lost_after(taken);
         }
         Ok((blob, Route::Http))
     }
