@@ -22,4 +22,4 @@ pub mod version;
 pub use chart::{Chart, ChartError};
 pub use limits::Limits;
 pub use metadata::{Dependency, Metadata, MetadataError};
-pub use repository::{FetchError, Fetched, Repository};
+pub use repository::{FetchError, Fetched, Mark, Repository};

@@ -4,12 +4,13 @@ mod download;
 
 use std::time::Duration;
 
-use reqwest::Client;
+use reqwest::header::IF_NONE_MATCH;
+use reqwest::{Client, Response, StatusCode};
 use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 use weir_artifact::{Algorithm, Digest};
 
-pub use self::download::Fetched;
+pub use self::download::{Fetched, Mark};
 
 /// Name of the index below a repository's URL.
 const INDEX_FILE: &str = "index.yaml";
@@ -34,7 +35,9 @@ pub enum FetchError {
         /// The index or chart that was requested.
         url: String,
         /// Code and phrase.
-        status: reqwest::StatusCode,
+        status: StatusCode,
+        /// Time for which it wants to be left alone.
+        retry_after: Option<Duration>,
     },
     /// More bytes than allowed.
     #[error("{what} exceeds the maximum {what} file size of {limit} bytes")]
@@ -76,6 +79,15 @@ pub enum FetchError {
 }
 
 impl FetchError {
+    /// Returns the time for which the server wants to be left alone, if it has named one.
+    #[must_use]
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::Status { retry_after, .. } => *retry_after,
+            _ => None,
+        }
+    }
+
     /// Returns true when it is the disk that failed, and not the server.
     #[must_use]
     pub fn is_of_disk(&self) -> bool {
@@ -124,10 +136,28 @@ impl Repository {
     /// # Errors
     /// When the server does not give it, or it is larger.
     pub async fn index(&self, limit: u64) -> Result<Fetched, FetchError> {
+        let url = self.index_url();
+        download::download(self.answer(&url, None), &url, "index", limit, self.timeout).await
+    }
+
+    /// Downloads the index as [`Self::index`] does, unless it is still the one with this mark: then there is nothing.
+    ///
+    /// # Errors
+    /// When the server does not give it, or it is larger.
+    pub async fn index_unless(&self, mark: &Mark, limit: u64) -> Result<Option<Fetched>, FetchError> {
+        let url = self.index_url();
+        let answer = self.answer(&url, Some(mark));
+        match download::download(answer, &url, "index", limit, self.timeout).await {
+            Err(FetchError::Status { status: StatusCode::NOT_MODIFIED, .. }) => Ok(None),
+            fetched => fetched.map(Some),
+        }
+    }
+
+    fn index_url(&self) -> Url {
         let mut url = self.url.clone();
         let path = format!("{}{INDEX_FILE}", url.path());
         url.set_path(&path);
-        self.fetch(&url, "index", limit).await
+        url
     }
 
     /// Downloads a package of at most `limit` bytes from the first of its URLs; its content is checked where the index
@@ -143,7 +173,8 @@ impl Repository {
     ) -> Result<Fetched, FetchError> {
         let reference = release.urls.first().ok_or_else(|| FetchError::NoUrl { chart: name.to_owned() })?;
         let url = self.resolve(reference)?;
-        let fetched = self.fetch(&url, "chart", limit).await?;
+        let answer = self.answer(&url, None);
+        let fetched = download::download(answer, &url, "chart", limit, self.timeout).await?;
         let expected = release.digest.trim_start_matches("sha256:");
         if is_sha256(expected) && !fetched.sha256().eq_ignore_ascii_case(expected) {
             return Err(FetchError::Digest {
@@ -181,19 +212,21 @@ impl Repository {
         })
     }
 
-    async fn fetch(&self, url: &Url, what: &'static str, limit: u64) -> Result<Fetched, FetchError> {
+    async fn answer(&self, url: &Url, unless: Option<&Mark>) -> Result<Response, reqwest::Error> {
         let given = self.credentials.as_ref().filter(|given| given.pass_on || self.is_own(url));
         let given = given.map(|given| (given.username.clone(), given.password.clone()));
         // As Go's client does, which Flux's users know: who has no other credentials gives those of the URL.
         let login = given.or_else(|| weir_http::user_info(url));
-        let request = |url: &Url| self.client.get(weir_http::without_user_info(url));
+        let request = |url: &Url| {
+            let request = self.client.get(weir_http::without_user_info(url));
+            unless.into_iter().fold(request, |request, mark| request.header(IF_NONE_MATCH, mark.value()))
+        };
         let request_as = |url: &Url| {
             let (user, password) = login.as_ref()?;
             Some(request(url).basic_auth(user, Some(password.expose_secret())))
         };
         let first = request_as(url).unwrap_or_else(|| request(url));
-        let answer = weir_http::send_upgraded(first, url, request_as);
-        download::download(answer, url, what, limit, self.timeout).await
+        weir_http::send_upgraded(first, url, request_as).await
     }
 
     /// Returns true when a URL is on the repository's own server: credentials go nowhere else unasked (SRC-SCK-7).

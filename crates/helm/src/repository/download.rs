@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use reqwest::Response;
+use reqwest::header::{ETAG, HeaderMap, HeaderValue};
 use tokio::io::{AsyncSeekExt, AsyncWriteExt};
 use tokio::time::{Instant, timeout_at};
 use url::Url;
@@ -16,6 +17,23 @@ use super::FetchError;
 /// The words of Go's client about a server that does not answer in time.
 const NO_ANSWER: &str = "context deadline exceeded (Client.Timeout exceeded while awaiting headers)";
 
+/// Bytes of the longest mark that is kept: those of servers are digests or times.
+const LONGEST_MARK: usize = 256;
+
+/// The mark by which a server knows one state of a file (`ETag`, RFC 9110 8.8.3).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mark(HeaderValue);
+
+impl Mark {
+    fn of(headers: &HeaderMap) -> Option<Self> {
+        headers.get(ETAG).filter(|mark| mark.len() <= LONGEST_MARK).cloned().map(Self)
+    }
+
+    pub(super) fn value(&self) -> &HeaderValue {
+        &self.0
+    }
+}
+
 /// A file that was fetched; it goes away with its handle.
 #[derive(Debug)]
 pub struct Fetched {
@@ -23,6 +41,8 @@ pub struct Fetched {
     pub file: File,
     /// Its bytes.
     pub size: u64,
+    /// Its mark, if the server has given one.
+    pub mark: Option<Mark>,
     sha256: String,
 }
 
@@ -74,7 +94,12 @@ pub(super) async fn download(
     };
     let response = timeout_at(deadline, answer).await.map_err(|_| silent())?.map_err(transport)?;
     if response.status() != reqwest::StatusCode::OK {
-        return Err(FetchError::Status { url: weir_http::shown(url), status: response.status() });
+        let retry_after = weir_http::asked_wait(response.headers());
+        return Err(FetchError::Status {
+            url: weir_http::shown(url),
+            status: response.status(),
+            retry_after,
+        });
     }
     let too_large = || FetchError::TooLarge { what, limit };
     if response.content_length().is_some_and(|length| length > limit) {
@@ -94,7 +119,7 @@ async fn take(
     let file = tokio::task::spawn_blocking(tempfile::tempfile).await;
     let file = file.map_err(io::Error::other).and_then(|file| file).map_err(write)?;
     let mut file = tokio::fs::File::from_std(file);
-    let (mut hasher, mut size) = (Hasher::new(Algorithm::Sha256), 0);
+    let (mut hasher, mut size, mark) = (Hasher::new(Algorithm::Sha256), 0, Mark::of(response.headers()));
     let mut room = Room::for_temporary_files();
     while let Some(chunk) = response.chunk().await.map_err(&transport)? {
         size += chunk.len() as u64;
@@ -108,7 +133,7 @@ async fn take(
     file.flush().await.map_err(write)?;
     file.rewind().await.map_err(write)?;
     let digest = hasher.finish();
-    Ok(Fetched { file: file.into_std().await, size, sha256: digest.hex().to_owned() })
+    Ok(Fetched { file: file.into_std().await, size, mark, sha256: digest.hex().to_owned() })
 }
 
 #[cfg(test)]
@@ -127,7 +152,7 @@ mod tests {
         file.write_all(b"abc").unwrap();
         file.rewind().unwrap();
         let sha256 = Digest::of(Algorithm::Sha256, b"abc").hex().to_owned();
-        let mut fetched = Fetched { file, size: 3, sha256 };
+        let mut fetched = Fetched { file, size: 3, mark: None, sha256 };
         assert_eq!(fetched.digest(algorithm).unwrap(), Digest::of(algorithm, b"abc"));
         assert_eq!(fetched.into_bytes().unwrap(), "abc");
     }

@@ -6,7 +6,7 @@ use weir_artifact::{Algorithm, Digest};
 use weir_helm::FetchError;
 use weir_http::go_url;
 
-use crate::source::Failure;
+use crate::source::{Failure, Success};
 
 /// Steps between the units of sizes.
 const UNITS: [&str; 5] = ["B", "kB", "MB", "GB", "TB"];
@@ -21,6 +21,12 @@ pub(super) enum Plan {
     Keep(Artifact),
     /// The index becomes the artifact of this revision.
     Store { revision: Digest },
+}
+
+/// Returns the end of a run that finds the index of the artifact that is there (SRC-HRP-4).
+pub(super) fn kept(known: Artifact, url: &str) -> Success {
+    let message = stored_event(&known, url);
+    Success::up_to_date(known, message)
 }
 
 /// Returns the algorithms of the digests that are compared with the stored revision, and that a new revision has.
@@ -65,7 +71,10 @@ pub(super) fn address(url: &str) -> Result<Url, Failure> {
 pub(super) fn fetch_failure(error: &FetchError) -> Failure {
     let message =
         format!("failed to fetch Helm repository index: failed to cache index to temporary file: {error}");
-    if error.is_of_disk() { Failure::disk(message) } else { Failure::fetch("Failed", message) }
+    if error.is_of_disk() {
+        return Failure::disk(message);
+    }
+    Failure::fetch("Failed", message).after(error.retry_after())
 }
 
 /// Returns the message about a stored index.

@@ -12,6 +12,7 @@ use flate2::{Compression, write::GzEncoder};
 use parking_lot::Mutex;
 use serde_json::json;
 use tokio::task::JoinSet;
+use weir_artifact::{Algorithm, Digest};
 
 /// The server stops when this is dropped.
 pub struct ChartServer {
@@ -24,6 +25,8 @@ pub struct ChartServer {
 struct Shown {
     files: BTreeMap<String, Vec<u8>>,
     requests: Vec<(String, Option<String>)>,
+    /// Requests whose answer is that nothing has changed.
+    unchanged: usize,
 }
 
 async fn answer(State(state): State<Arc<Mutex<Shown>>>, request: Request) -> Response {
@@ -35,10 +38,15 @@ async fn answer(State(state): State<Arc<Mutex<Shown>>>, request: Request) -> Res
     if path.starts_with("/private/") && credentials.as_deref() != Some("Basic dXNlcjpwYXNz") {
         return StatusCode::UNAUTHORIZED.into_response();
     }
-    match state.files.get(&path) {
-        Some(content) => content.clone().into_response(),
-        None => StatusCode::NOT_FOUND.into_response(),
+    let Some(content) = state.files.get(&path).cloned() else {
+        return StatusCode::NOT_FOUND.into_response();
+    };
+    let mark = format!("\"{}\"", Digest::of(Algorithm::Sha256, &content).hex());
+    if request.headers().get(header::IF_NONE_MATCH).is_some_and(|known| known == mark.as_str()) {
+        state.unchanged += 1;
+        return StatusCode::NOT_MODIFIED.into_response();
     }
+    ([(header::ETAG, mark)], content).into_response()
 }
 
 impl ChartServer {
@@ -82,6 +90,11 @@ impl ChartServer {
     /// Returns the requested paths, with the credentials of each request.
     pub fn requests(&self) -> Vec<(String, Option<String>)> {
         self.state.lock().requests.clone()
+    }
+
+    /// Returns how often the answer was that nothing has changed.
+    pub fn unchanged(&self) -> usize {
+        self.state.lock().unchanged
     }
 
     pub fn count(&self, path: &str) -> usize {

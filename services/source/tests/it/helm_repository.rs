@@ -43,6 +43,29 @@ async fn an_index_is_stored_sorted_and_follows_the_server() {
     assert_eq!(index(&status).await["entries"]["app"][0]["version"], "2.0.0");
 }
 
+/// An index of many megabytes is not sent at each interval, and one that is asked for is.
+#[tokio::test]
+async fn an_index_that_is_the_same_is_sent_again_only_to_who_asks() {
+    let (world, server) = (World::start().await, ChartServer::start().await);
+    server.publish("/charts", &["1.0.0"]);
+    world.apply(HELM, "app", json!({"url": server.url("/charts"), "interval": "1s"})).await;
+    let first = world.ready(HELM, "app").await;
+    let is_spared = async || (server.unchanged() > 1).then_some(());
+    eventually("the server to send nothing", DEADLINE, is_spared).await.unwrap();
+    let sent = || server.count("/charts/index.yaml") - server.unchanged();
+    assert_eq!(sent(), 1);
+    touch_requested_at(&world.api(HELM).await, "app").await.unwrap();
+    eventually("the index to be sent", DEADLINE, async || (sent() == 2).then_some(())).await.unwrap();
+    assert_eq!(world.ready(HELM, "app").await["artifact"], first["artifact"]);
+
+    server.publish("/charts", &["2.0.0"]);
+    let is_new = |object: &DynamicObject| {
+        object.data["status"]["artifact"]["revision"] != first["artifact"]["revision"]
+    };
+    let status = world.until(HELM, "app", "another revision", is_new).await;
+    assert_eq!(index(&status).await["entries"]["app"][0]["version"], "2.0.0");
+}
+
 /// A11: SRC-HRP-1, SRC-HRP-3, SRC-HRP-5, SRC-HRP-7.
 #[tokio::test]
 async fn what_cannot_be_fetched_says_why() {
