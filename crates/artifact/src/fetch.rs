@@ -13,6 +13,7 @@ pub use self::spool::{Spool, SpoolError, VerifiedBlob};
 use crate::digest::{Digest, DigestError};
 use crate::limits::Limits;
 use crate::untar::{FileMap, UntarError};
+use crate::work_folder::WorkFolder;
 
 /// Time to connect; the whole download has [`Limits::timeout`].
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -132,7 +133,7 @@ impl Fetcher {
     ///
     /// # Errors
     /// As [`Fetcher::blob`], and when the archive is not safe to unpack or cannot be written.
-    pub async fn directory(&self, url: &str, digest: &str) -> Result<tempfile::TempDir, FetchError> {
+    pub async fn directory(&self, url: &str, digest: &str) -> Result<WorkFolder, FetchError> {
         let blob = self.blob(url, digest).await?;
         let limits = self.limits;
         on_blocking_thread(move || blob.directory(limits)).await?

@@ -22,6 +22,7 @@ mod revision;
 mod room;
 mod store;
 mod untar;
+mod work_folder;
 
 pub use archive::{Tree, TreeEntry, TreeKind};
 pub use digest::{Algorithm, Digest, DigestError, Hasher};
@@ -34,3 +35,4 @@ pub use revision::Revision;
 pub use room::{NoRoom, Room, is_of_disk};
 pub use store::{Location, Lock, PIECE_BYTES, STEPS, Store, StoreError, StoreOptions, Stored, VerifyError};
 pub use untar::{FileEntry, FileMap, FileStack, Span, Symlinks, Unpacked, Untar, UntarError};
+pub use work_folder::WorkFolder;

@@ -143,6 +143,15 @@ impl Error {
         matches!(self, Self::Refused { status: StatusCode::PRECONDITION_FAILED, .. })
     }
 
+    /// Returns the time for which the server wants to be left alone, if it has named one.
+    #[must_use]
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::Refused { retry_after, .. } => *retry_after,
+            _ => None,
+        }
+    }
+
     /// Returns true when content broke off on its way.
     #[must_use]
     pub fn is_broken_off(&self) -> bool {

@@ -44,12 +44,8 @@ impl Sender {
                 Ok(response) => return Ok(response),
                 Err(error) => error,
             };
-            let asked = match &error {
-                Error::Refused { retry_after, .. } => *retry_after,
-                _ => None,
-            };
             let may_help = error.is_transient() && tries < MAX_TRIES;
-            let pause = weir_http::next_try(wait, asked).filter(|_| may_help);
+            let pause = weir_http::next_try(wait, error.retry_after()).filter(|_| may_help);
             let Some(pause) = pause else { return Err(error) };
             tracing::debug!(%error, tries, "bucket request is tried again");
             #[expect(

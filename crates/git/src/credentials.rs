@@ -124,7 +124,7 @@ impl SecretData<'_> {
     }
 }
 
-/// User info of a URL without its percent escapes.
+/// A part of a URL, without its percent escapes.
 pub(crate) fn decoded(part: &str) -> String {
     percent_decode_str(part).decode_utf8_lossy().into_owned()
 }

@@ -1,6 +1,7 @@
 //! The errors between us and a Git server, with the messages that conditions carry (SRC-GIT-7).
 
 use std::io;
+use std::time::Duration;
 
 use secrecy::SecretString;
 
@@ -41,6 +42,8 @@ pub enum Error {
         url: String,
         /// The answer.
         status: u16,
+        /// Time for which the server wants to be left alone.
+        retry_after: Option<Duration>,
     },
     /// The answer is not that of a smart HTTP server.
     #[error("\"{url}\" is no smart Git server: content type '{content_type}'")]
@@ -228,7 +231,7 @@ pub enum Error {
         refname: String,
         /// The server's words.
         reason: String,
-        /// Lines that the server's hooks have printed before; most say why.
+        /// Lines that the server's hooks have printed before it refused; most give the reason.
         said: Vec<String>,
     },
     /// Push options were given and the server takes none (DEP-GIT-5).
@@ -356,6 +359,16 @@ impl Error {
                 | Self::Missing { .. }
                 | Self::Damaged { .. }
         )
+    }
+
+    /// Returns the time for which the server wants to be left alone, if it has named one.
+    #[must_use]
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::UnexpectedStatus { retry_after, .. } => *retry_after,
+            Self::Submodule { source, .. } => source.retry_after(),
+            _ => None,
+        }
     }
 
     /// Returns true when it is the disk that failed, and not the remote.

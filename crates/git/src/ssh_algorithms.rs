@@ -7,8 +7,8 @@ use russh::keys::Algorithm;
 use russh::{Preferred, cipher, mac};
 
 /// Key exchanges that are offered where the flag names none, the preferred one first: those of Go's client, which are Flux's,
-/// and of OpenSSH. Servers in FIPS mode know the curves of NIST alone, old ones SHA-1. Groups that the server picks are large
-/// and slow.
+/// and of OpenSSH. Servers in FIPS mode know the curves of NIST alone, old ones SHA-1. Groups that the server picks come late:
+/// they are large and slow.
 const KEX: [Name; 15] = [
     kex::MLKEM768X25519_SHA256,
     kex::CURVE25519,

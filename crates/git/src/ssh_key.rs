@@ -56,7 +56,7 @@ pub fn parse_identity(identity: &str, passphrase: Option<&str>) -> Result<Privat
         let reason = format!("more than {MAX_ROUNDS} rounds of key derivation");
         return Err(IdentityError::Unusable { reason });
     }
-    // A passphrase may be that of something else in the same Secret.
+    // First without: the passphrase may be the password for HTTPS in the same Secret.
     let read = decode_secret_key(identity, None).or_else(|error| match passphrase {
         Some(_) => decode_secret_key(identity, passphrase),
         None => Err(error),

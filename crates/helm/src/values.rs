@@ -88,8 +88,7 @@ fn of_document(file: &str, node: Node) -> Result<Values, ValuesError> {
         Node::Map(map) => {
             let values = Values(map);
             // Numbers that are none are found when values are rendered.
-            let syntax = |source| ValuesError::Syntax { file: file.to_owned(), source };
-            values.to_yaml().map_err(syntax)?;
+            values.to_yaml().map_err(syntax(file))?;
             Ok(values)
         }
         other => {

@@ -116,6 +116,7 @@ impl Registries {
             deadline: Instant::now() + options.timeout,
             way: None,
             last_read: None,
+            asked_wait: None,
             options,
         })
     }
@@ -138,6 +139,8 @@ pub struct Registry {
     way: Option<(Endpoint, Pass)>,
     /// The manifest that was read last by its tag.
     last_read: Option<(Digest, Url, bytes::Bytes)>,
+    /// Time for which the registry wants to be left alone, by the last request that failed.
+    asked_wait: Option<Duration>,
 }
 
 impl Registry {
@@ -157,6 +160,12 @@ impl Registry {
     #[must_use]
     pub fn http(&self) -> &Profile {
         &self.options.http
+    }
+
+    /// Returns the time for which the registry wants to be left alone, if it has named one when the last request failed.
+    #[must_use]
+    pub fn asked_wait(&self) -> Option<Duration> {
+        self.asked_wait
     }
 
     /// Returns the time left for everything that is done with the handle.

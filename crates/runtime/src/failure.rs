@@ -1,5 +1,7 @@
 //! A failed run: the conditions, the event, the log line and the next run that follow from it.
 
+use std::time::Duration;
+
 use weir_api::{FluxObject, reason};
 
 use crate::condition::Writer;
@@ -52,6 +54,15 @@ impl Failure {
         Self { next, ..self }
     }
 
+    /// Returns the same failure of a request to a server, which gets the time that it has asked for, if any.
+    #[must_use]
+    pub fn after(self, asked: Option<Duration>) -> Self {
+        match asked {
+            Some(wait) => self.then(Next::BackoffFrom(wait)),
+            None => self,
+        }
+    }
+
     /// Returns the same failure with another reason for its event.
     #[must_use]
     pub fn reported_as(self, event_reason: &'static str) -> Self {
@@ -84,8 +95,6 @@ impl Failure {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use jiff::Timestamp;
     use rstest::rstest;
     use serde_json::json;
@@ -97,10 +106,14 @@ mod tests {
         Failure::retried("Bad", "no")
     }
 
+    const PATIENCE: Duration = Duration::from_secs(20);
     const PAUSE: Next = Next::After(Duration::from_secs(5));
 
     #[rstest]
     #[case(failure(), "Reconciling=ProgressingWithRetry Ready=Bad", 1, "Error Bad ERROR", Next::Backoff)]
+    #[case(failure().after(Some(PATIENCE)), "Reconciling=ProgressingWithRetry Ready=Bad", 1, "Error Bad ERROR",
+        Next::BackoffFrom(PATIENCE))]
+    #[case(failure().after(None), "Reconciling=ProgressingWithRetry Ready=Bad", 1, "Error Bad ERROR", Next::Backoff)]
     #[case(failure().then(PAUSE), "Reconciling=ProgressingWithRetry Ready=Bad", 1, "Error Bad ERROR", PAUSE)]
     #[case(Failure { severity: Severity::Trace, ..failure() }, "Reconciling=ProgressingWithRetry Ready=Bad", 1,
         "Trace Bad INFO", Next::Backoff)]

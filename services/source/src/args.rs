@@ -71,7 +71,7 @@ pub struct Args {
     /// it (64 MiB at most).
     #[arg(long, default_value_t = 0)]
     pub untar_max_size: u64,
-    /// Key exchange algorithms offered to SSH servers, the preferred one first; by default, those that Flux offers, and OpenSSH.
+    /// Key exchange algorithms offered to SSH servers, the preferred one first; by default, those of Flux and of OpenSSH.
     #[arg(long, value_delimiter = ',')]
     pub ssh_kex_algos: Vec<String>,
     /// Host key algorithms accepted from SSH servers; by default, those of the known keys.

@@ -137,15 +137,16 @@ impl Storage {
         RelPath::parse(path).ok().map(|path| self.store.url(&path))
     }
 
-    /// Runs work that blocks, when it is its turn. A panic in it is an error of the caller.
+    /// Runs work that blocks, when it is its turn. Its log lines name the object of the run; a panic in it is an error of the caller.
     pub(crate) async fn blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> io::Result<T> {
         let permit = Arc::clone(&self.permits).acquire_owned().await.map_err(io::Error::other)?;
+        let run = tracing::Span::current();
         tokio::task::spawn_blocking(move || {
             let _permit = permit;
-            work()
+            run.in_scope(work)
         })
         .await
         .map_err(io::Error::other)

@@ -2,7 +2,7 @@
 //! permission bits are kept.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, Read, Seek, Write};
 use std::path::Path;
 
 use flate2::Compression;
@@ -15,6 +15,9 @@ use crate::{DirectoryTree, RelPath};
 
 /// Permission bits of the root of an archive that holds one file only.
 const ROOT_OF_FILE: u32 = 0o700;
+
+/// Largest content of a pipe, in bytes: all manifests of a cluster are smaller.
+const MAX_PIPE: u64 = 256 << 20;
 
 /// Writes a directory, or one file, as gzipped tarball: the entries that `keep` wants (path, and true for a directory),
 /// with their permission bits. The rules for the entries of a directory that is not kept are those of [`super::write`].
@@ -66,5 +69,20 @@ fn one_file(
     let mut file = File::open(path)?;
     let metadata = file.metadata()?;
     let mode = std::os::unix::fs::MetadataExt::mode(&metadata);
-    entry::append(tar, name.as_str(), Entry::file(mode, metadata.len()), &mut file)
+    if !metadata.is_file() {
+        file = copied(file)?;
+    }
+    let size = file.metadata()?.len();
+    entry::append(tar, name.as_str(), Entry::file(mode, size), &mut file)
+}
+
+/// Copies a pipe, such as `/dev/stdin` or `<(…)` of a shell, to a temporary file: only its end tells its length, which stands before the
+/// content in an archive.
+fn copied(pipe: File) -> io::Result<File> {
+    let mut file = tempfile::tempfile()?;
+    if io::copy(&mut pipe.take(MAX_PIPE + 1), &mut file)? > MAX_PIPE {
+        return Err(io::Error::other(format!("a pipe has more than {MAX_PIPE} bytes")));
+    }
+    file.rewind()?;
+    Ok(file)
 }

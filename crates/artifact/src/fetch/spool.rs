@@ -11,6 +11,7 @@ use crate::limits::Limits;
 use crate::path::RelPath;
 use crate::room::Room;
 use crate::untar::{FileMap, FileStack, Span, Untar, UntarError};
+use crate::work_folder::WorkFolder;
 
 /// Bytes that stay in memory; typical artifacts are a few KiB and never touch the disk.
 const IN_MEMORY: usize = 1 << 20;
@@ -175,8 +176,8 @@ impl VerifiedBlob {
     ///
     /// # Errors
     /// When the archive is not safe to unpack or cannot be written.
-    pub fn directory(self, limits: Limits) -> Result<tempfile::TempDir, FetchError> {
-        let directory = tempfile::tempdir().map_err(|source| FetchError::Unpack { source })?;
+    pub fn directory(self, limits: Limits) -> Result<WorkFolder, FetchError> {
+        let directory = WorkFolder::new().map_err(|source| FetchError::Unpack { source })?;
         Untar::new(limits).to_directory(self.file, directory.path())?;
         Ok(directory)
     }

@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use tempfile::TempDir;
-
 use super::UntarError;
 use super::sink::{DirectorySink, FileEntry, Incoming, Sink};
 use crate::archive::{OpenFile, Tree, TreeEntry, TreeKind};
 use crate::directory::DirectoryTree;
 use crate::path::RelPath;
+use crate::work_folder::WorkFolder;
 
 /// Bytes of all files together that stay in memory, one tree of them for each worker. Typical artifacts are a few KiB, and
 /// making and removing a folder for each costs the file system more than all else that is done with them.
@@ -24,7 +23,7 @@ pub struct Unpacked {
 
 enum Place {
     Memory(Small),
-    Folder { tree: DirectoryTree, _folder: TempDir },
+    Folder { tree: DirectoryTree, _folder: WorkFolder },
 }
 
 /// Files, and directories without content, by path.
@@ -76,7 +75,7 @@ fn parents(path: &RelPath) -> impl Iterator<Item = RelPath> {
 #[derive(Default)]
 pub(super) struct UnpackedSink {
     small: Small,
-    folder: Option<(DirectorySink, TempDir)>,
+    folder: Option<(DirectorySink, WorkFolder)>,
 }
 
 impl UnpackedSink {
@@ -98,7 +97,7 @@ impl UnpackedSink {
     ) -> Result<Option<&mut DirectorySink>, UntarError> {
         if self.folder.is_none() && !self.small.takes(path, file) {
             let failed = |source| UntarError::Write { name: path.to_string(), source };
-            let folder = tempfile::Builder::new().prefix("weir-unpacked-").tempdir().map_err(failed)?;
+            let folder = WorkFolder::new().map_err(failed)?;
             let mut sink = DirectorySink::open(folder.path()).map_err(failed)?;
             std::mem::take(&mut self.small).write(&mut sink)?;
             self.folder = Some((sink, folder));

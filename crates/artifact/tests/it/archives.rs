@@ -1,7 +1,8 @@
 //! Writing: the same tree gives the same bytes, and what comes out again is the tree.
 
 use std::collections::BTreeMap;
-use std::io::Read;
+use std::io::{Read, Write};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
@@ -164,6 +165,15 @@ fn packed_files_keep_their_permissions_and_are_compared_by_content() {
     assert_eq!(headers(&packed), expected);
     let one = [(".".to_owned(), 0o700, 0, 0), ("b.yaml".to_owned(), 0o644, 0, 0)];
     assert_eq!(headers(&pack(&work.path().join("b.yaml"))), one);
+    // A pipe has no length before its end.
+    let (pipe, mut writer) = std::io::pipe().unwrap();
+    writer.write_all(b"piped").unwrap();
+    drop(writer);
+    let piped = pack(Path::new(&format!("/proc/self/fd/{}", pipe.as_raw_fd())));
+    let mut unpacked = tar::Archive::new(flate2::read::GzDecoder::new(piped.as_slice()));
+    let mut content = String::new();
+    unpacked.entries().unwrap().nth(1).unwrap().unwrap().read_to_string(&mut content).unwrap();
+    assert_eq!(content, "piped");
 
     let untar = Untar::new(Limits::default());
     assert!(untar.is_same(packed.as_slice(), pack(work.path()).as_slice()).unwrap());

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use git2::{Repository, RepositoryInitOptions, RepositoryOpenFlags};
 use gix_hash::{Kind, ObjectId};
-use tempfile::TempDir;
 use tokio::sync::OwnedMutexGuard;
+use weir_artifact::WorkFolder;
 
 use super::Place;
 use crate::error::Error;
@@ -23,6 +23,8 @@ const SLACK_BYTES: u64 = 64 << 20;
 pub(crate) const PARTIAL_PACK: &str = "weir-pack-";
 /// Prefixes of packs that were not complete when their process was killed: libgit2's, gitoxide's and ours.
 const PARTIAL_PACKS: [&str; 3] = ["pack_git2_", ".tmp", PARTIAL_PACK];
+/// Repository in a folder of its own.
+const REPOSITORY: &str = "repository";
 /// Git's own folder of packs.
 const PACKS: &str = "objects/pack";
 /// File in a repository of which some blobs are missing because nobody wanted them.
@@ -46,7 +48,7 @@ pub(crate) struct Directory {
 
 #[derive(Debug)]
 enum Held {
-    Own(#[expect(dead_code, reason = "removes the folder when it is dropped")] TempDir),
+    Own(#[expect(dead_code, reason = "removes the folder when it is dropped")] WorkFolder),
     Kept(#[expect(dead_code, reason = "ends the turn when it is dropped")] OwnedMutexGuard<()>),
 }
 
@@ -56,8 +58,9 @@ impl Directory {
         let failed = |source| Error::WorkDirectory { source };
         let (path, turn) = match place {
             Place::Own => {
-                let folder = tempfile::Builder::new().prefix("weir-git-").tempdir().map_err(failed)?;
-                let path = folder.path().to_owned();
+                let folder = WorkFolder::new().map_err(failed)?;
+                // The folder itself stays when the repository is made anew.
+                let path = folder.path().join(REPOSITORY);
                 initialise(&path, Kind::Sha1)?;
                 return Ok((Self { path, _held: Arc::new(Held::Own(folder)) }, false));
             }

@@ -191,13 +191,17 @@ fn failed(method: &'static str, url: &Url, error: &reqwest::Error) -> Error {
 }
 
 async fn refused(status: StatusCode, url: &Url, response: Response) -> Error {
+    let retry_after = weir_http::asked_wait(response.headers());
     let body = weir_http::read_capped(response, MAX_DETAIL_BYTES).await.unwrap_or_default();
     let detail = String::from_utf8_lossy(&body).trim().to_owned();
     match status {
         StatusCode::UNAUTHORIZED => Error::AuthenticationRequired { detail },
         StatusCode::FORBIDDEN => Error::AuthorizationFailed { detail },
         StatusCode::NOT_FOUND => Error::RepositoryNotFound { detail },
-        status => Error::UnexpectedStatus { url: without_password(url.as_str()), status: status.as_u16() },
+        status => {
+            let (url, status) = (without_password(url.as_str()), status.as_u16());
+            Error::UnexpectedStatus { url, status, retry_after }
+        }
     }
 }
 

@@ -10,12 +10,12 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use git2::transport::{Service, SmartSubtransport, SmartSubtransportStream};
-use percent_encoding::percent_decode_str;
 use russh::client::{Handle, Msg};
 use russh::{Channel, ChannelMsg};
 
 use self::connect::{Client, connect};
 pub use self::proxy::ask_proxy;
+use crate::credentials::decoded;
 use crate::error::Error;
 use crate::operation::Operation;
 
@@ -68,8 +68,8 @@ impl SmartSubtransport for SshTransport {
 /// Path of a repository on its server, from the path of its URL: without escapes, as Git itself reads it. `/~user/repo`
 /// means a path in that user's home.
 fn repository_path(path: &str) -> String {
-    let path = percent_decode_str(path).decode_utf8_lossy();
-    if path.starts_with("/~") { path.trim_start_matches('/').to_owned() } else { path.into_owned() }
+    let path = decoded(path);
+    if path.starts_with("/~") { path.trim_start_matches('/').to_owned() } else { path }
 }
 
 /// The path as one word of a shell.

@@ -76,7 +76,10 @@ impl Registry {
             let wait = waits.next().filter(|_| error.is_transient());
             let wait = wait.and_then(|wait| weir_http::next_try(wait, error.retry_after()));
             // The last words of the registry say more than that the time is over.
-            let Some(wait) = wait.filter(|wait| *wait < self.time_left()) else { return Err(error) };
+            let Some(wait) = wait.filter(|wait| *wait < self.time_left()) else {
+                self.asked_wait = error.retry_after();
+                return Err(error);
+            };
             tracing::debug!(%error, ?wait, "registry request is tried again");
             #[expect(
                 clippy::disallowed_methods,
@@ -176,6 +179,7 @@ mod tests {
         let mut handle = Registries::new().open(&Repository::parse(&address).unwrap(), options).unwrap();
         let error = handle.head("v1").await.unwrap_err();
         assert_eq!(error.retry_after(), Some(Duration::from_secs(20)), "{error}");
+        assert_eq!(handle.asked_wait(), error.retry_after());
         let asked = registry.requests().into_iter().filter(|request| request.path != "/v2/").count();
         assert_eq!(asked, 1);
     }

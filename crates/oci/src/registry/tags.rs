@@ -36,19 +36,16 @@ impl Registry {
     /// When there is no such repository, the registry does not let us, there are more tags, or its pages lead in a circle.
     pub async fn tags(&mut self, limit: usize) -> Result<Vec<String>, Error> {
         let path = format!("{}/tags/list", self.repository.path());
-        let first = |query: Option<&'static str>| {
-            let path = path.clone();
-            move |base: &Url| {
-                let mut url = below(base, &path);
-                url.set_query(query);
-                url
-            }
+        let first = |base: &Url, query: Option<&str>| {
+            let mut url = below(base, &path);
+            url.set_query(query);
+            url
         };
-        let mut answer = match self.request_at(Method::GET, first(Some(FIRST_PAGE))).await {
+        let mut answer = match self.request_at(Method::GET, |base| first(base, Some(FIRST_PAGE))).await {
             // A registry may refuse pages of this size instead of giving smaller ones; it knows its own.
             Err(error) if error.refuses_page_size() => {
                 tracing::debug!(%error, "tags are listed in pages of the registry's size");
-                self.request_at(Method::GET, first(None)).await?
+                self.request_at(Method::GET, |base| first(base, None)).await?
             }
             answer => answer?,
         };

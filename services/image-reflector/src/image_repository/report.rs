@@ -45,8 +45,8 @@ pub(super) fn report(
             authentication_failed(error).outcome(object.clone(), writer, &writer.progress())
         }
         (Plan::Scan(scan), Some(Err(error))) => {
-            let next = error.asked_wait().map_or(Next::Backoff, Next::BackoffFrom);
-            let failure = Failure::retried(READ_OPERATION_FAILED, format!("scan failed: {error}")).then(next);
+            let failure = Failure::retried(READ_OPERATION_FAILED, format!("scan failed: {error}"));
+            let failure = failure.after(error.asked_wait());
             failure.outcome(object.clone(), writer, &scan.why.progress())
         }
         (Plan::Keep { next, canonical }, _) => {

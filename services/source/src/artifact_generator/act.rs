@@ -7,7 +7,6 @@ use std::sync::Arc;
 use futures::{StreamExt, TryStreamExt, stream};
 use kube::ResourceExt;
 use kube::core::ObjectMeta;
-use tempfile::TempDir;
 use weir_api::source::{
     ExternalArtifactReference, ExternalArtifactSourceReference, ExternalArtifactSpec, ExternalArtifactStatus,
 };
@@ -15,7 +14,9 @@ use weir_api::{
     ARTIFACT_GENERATOR_LABEL, Artifact, ArtifactGenerator, ExternalArtifact, FluxObject, SourceObject,
 };
 use weir_artifact::archive::{self, Sink, walk};
-use weir_artifact::{Algorithm, DirectoryTree, Hasher, Limits, Location, RelPath, Tree, TreeKind};
+use weir_artifact::{
+    Algorithm, DirectoryTree, Hasher, Limits, Location, RelPath, Tree, TreeKind, WorkFolder,
+};
 use weir_ignore::Rules;
 use weir_runtime::client::reason;
 use weir_runtime::{ObjectKey, Run};
@@ -43,7 +44,7 @@ const MANAGED_BY: &str = "source-watcher";
 /// Sources on disk; the directories go with the last one that uses them.
 struct Unpacked {
     trees: Sources,
-    _directories: Vec<TempDir>,
+    _directories: Vec<WorkFolder>,
 }
 
 /// An artifact that is stored and advertised.
@@ -55,7 +56,7 @@ pub(super) struct Made {
 
 /// One artifact before it is stored.
 struct Staged {
-    directory: TempDir,
+    directory: WorkFolder,
     file: String,
 }
 
@@ -97,7 +98,7 @@ impl GeneratorReconciler {
                 directory.map(|directory| (alias, directory))
             }
         });
-        let downloaded: Vec<(String, TempDir)> = stream::iter(downloads)
+        let downloaded: Vec<(String, WorkFolder)> = stream::iter(downloads)
             .buffered(FETCHES)
             .try_collect()
             .await
@@ -216,7 +217,7 @@ fn staged(
     operations: &[weir_api::source::CopyOperation],
     limits: Limits,
 ) -> Result<Staged, String> {
-    let directory = tempfile::tempdir().map_err(|error| format!("failed to create staging dir: {error}"))?;
+    let directory = WorkFolder::new().map_err(|error| format!("failed to create staging dir: {error}"))?;
     stage(sources, operations, directory.path(), limits)
         .map_err(|error| format!("failed to apply copy operations: {error}"))?;
     let hash = content_hash(&directory).map_err(|error| format!("failed to hash staging dir: {error}"))?;
@@ -224,7 +225,7 @@ fn staged(
 }
 
 /// SHA-256 of names, kinds and contents: the file name of the artifact (deviation 15).
-fn content_hash(directory: &TempDir) -> io::Result<String> {
+fn content_hash(directory: &WorkFolder) -> io::Result<String> {
     let tree = DirectoryTree::open_path(directory.path())?;
     let mut hasher = Hasher::new(Algorithm::Sha256);
     let mut buffer = vec![0; READ_BUFFER];
@@ -252,7 +253,7 @@ fn content_hash(directory: &TempDir) -> io::Result<String> {
 }
 
 /// Images, archives and files of CI systems stay out, whatever the sources bring along (SRC-AGN-18).
-fn pack(directory: &TempDir, out: &mut dyn io::Write) -> io::Result<()> {
+fn pack(directory: &WorkFolder, out: &mut dyn io::Write) -> io::Result<()> {
     let matcher = Rules::default().into_matcher();
     let tree = DirectoryTree::open_path(directory.path())?;
     archive::write(&tree, &|path, is_directory| !matcher.excludes(path.as_str(), is_directory), out)

@@ -7,7 +7,7 @@ use tokio::time::timeout;
 use weir_api::Bucket;
 use weir_api::condition_type::STORAGE_OPERATION_FAILED;
 use weir_artifact::archive::Sink;
-use weir_artifact::{DirectoryTree, archive};
+use weir_artifact::{DirectoryTree, WorkFolder, archive};
 
 use super::BucketReconciler;
 use super::decide::{self, Index};
@@ -28,7 +28,7 @@ impl BucketReconciler {
     ) -> Result<Success, Failure> {
         let name = attempt.object.spec.bucket_name.clone();
         let at = attempt.object.location().map_err(|error| Failure::storage(&error))?;
-        let directory = self.storage.blocking(tempfile::tempdir).await.flatten();
+        let directory = self.storage.blocking(WorkFolder::new).await.flatten();
         let directory = directory.map_err(|error| work_failure(&error))?;
         let downloads = Downloads::open(directory.path(), self.storage.clone());
         let downloads = downloads.map_err(|error| work_failure(&error))?;
@@ -37,7 +37,10 @@ impl BucketReconciler {
         let fetched = fetched.map_err(|_| decide::failed(told(&"context deadline exceeded")))?;
         fetched.map_err(|error| {
             let message = told(&error);
-            if error.is_of_disk() { Failure::disk(message) } else { decide::failed(message) }
+            if error.is_of_disk() {
+                return Failure::disk(message);
+            }
+            decide::failed(message).after(error.retry_after())
         })?;
 
         // Objects may have changed since they were listed: the artifact is of what was read.

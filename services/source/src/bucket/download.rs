@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use cap_std::fs::{Dir, File};
 use futures::{StreamExt, TryStreamExt, stream};
@@ -48,6 +49,14 @@ pub(super) enum FetchError {
 }
 
 impl FetchError {
+    /// Returns the time for which the bucket's server wants to be left alone, if it has named one.
+    pub(super) fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::Object { source: Broken::Remote(error), .. } => error.retry_after(),
+            _ => None,
+        }
+    }
+
     /// Returns true when it is the disk that failed, and not the bucket.
     pub(super) fn is_of_disk(&self) -> bool {
         matches!(self, Self::Object { source: Broken::Disk(error), .. } if is_of_disk(error))

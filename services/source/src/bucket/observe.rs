@@ -18,18 +18,18 @@ pub(super) async fn index(
 ) -> Result<Index, Failure> {
     let (spec, deadline) = (&object.spec, Instant::now() + object.timeout());
     let name = &spec.bucket_name;
-    let exists = in_time(deadline, bucket.exists()).await.map_err(|error| {
-        decide::failed(format!("failed to confirm existence of '{name}' bucket: {error}"))
-    })?;
+    let exists = in_time(deadline, bucket.exists())
+        .await
+        .map_err(|error| error.failure(format!("failed to confirm existence of '{name}' bucket: {error}")))?;
     if !exists {
         return Err(decide::failed(format!("bucket '{name}' not found")));
     }
     let ignore_file = in_time(deadline, ignore_file(bucket))
         .await
-        .map_err(|error| decide::failed(format!("failed to get Etag for '{IGNORE_FILE}' object: {error}")))?;
+        .map_err(|error| error.failure(format!("failed to get Etag for '{IGNORE_FILE}' object: {error}")))?;
     let prefix = spec.prefix.as_deref().unwrap_or_default();
     let listed = in_time(deadline, bucket.list(prefix, max_objects)).await.map_err(|error| {
-        decide::failed(format!(
+        error.failure(format!(
             "indexation of objects from bucket '{name}' failed: listing objects from bucket '{name}' failed: {error}"
         ))
     })?;
@@ -44,13 +44,29 @@ async fn ignore_file(bucket: &weir_bucket::Bucket) -> Result<Option<String>, Err
     }
 }
 
-/// An operation's result as text, if it comes before the deadline.
-pub(super) async fn in_time<T>(
+/// The reason that an operation has no result.
+#[derive(Debug, thiserror::Error)]
+enum Unanswered {
+    #[error(transparent)]
+    Failed(#[from] Error),
+    #[error("context deadline exceeded")]
+    Late,
+}
+
+impl Unanswered {
+    fn failure(&self, message: String) -> Failure {
+        let asked = match self {
+            Self::Failed(error) => error.retry_after(),
+            Self::Late => None,
+        };
+        decide::failed(message).after(asked)
+    }
+}
+
+/// An operation's result, if it comes before the deadline.
+async fn in_time<T>(
     deadline: Instant,
     operation: impl Future<Output = Result<T, Error>>,
-) -> Result<T, String> {
-    match timeout_at(deadline, operation).await {
-        Ok(result) => result.map_err(|error| error.to_string()),
-        Err(_) => Err("context deadline exceeded".to_owned()),
-    }
+) -> Result<T, Unanswered> {
+    timeout_at(deadline, operation).await.map_err(|_| Unanswered::Late)?.map_err(Unanswered::from)
 }

@@ -177,7 +177,10 @@ pub(super) fn read_failure(error: &Error, url: &str) -> Failure {
 
 fn checkout_failure(error: &Error, words: &str) -> Failure {
     let message = format!("failed to checkout and determine revision: {words}");
-    if error.is_of_disk() { Failure::disk(message) } else { Failure::fetch(GIT_OPERATION_FAILED, message) }
+    if error.is_of_disk() {
+        return Failure::disk(message);
+    }
+    Failure::fetch(GIT_OPERATION_FAILED, message).after(error.retry_after())
 }
 
 #[cfg(test)]

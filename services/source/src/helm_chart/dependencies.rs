@@ -134,7 +134,8 @@ impl HelmChartReconciler {
         let releases = releases.ok_or_else(|| remote.not_found(SelectError::NoChart))?;
         let release = version::select(name, &releases, version).map_err(|error| remote.not_found(error))?;
         let package = server.chart(name, release, self.limits.chart).await.map_err(|error| {
-            remote.failed(format!("chart download of version '{}' failed: {error}", release.version))
+            let message = format!("chart download of version '{}' failed: {error}", release.version);
+            remote.failed(message).after(error.retry_after())
         })?;
         let package = self.storage.blocking(move || package.into_bytes()).await.flatten();
         Ok((release.version.clone(), package.map_err(|error| remote.failed(error))?))
@@ -168,7 +169,7 @@ impl HelmChartReconciler {
             Entry::Vacant(place) => {
                 let raw = server.index(self.limits.index).await.map_err(|error| {
                     let cache = "failed to cache index: failed to cache index to temporary file";
-                    remote.not_found(format!("{cache}: {error}"))
+                    remote.not_found(format!("{cache}: {error}")).after(error.retry_after())
                 })?;
                 let stored = self.blocking_index(move || converted(raw.file)).await;
                 place.insert(stored.map_err(|error| unloaded(&error))?)
@@ -190,7 +191,10 @@ impl HelmChartReconciler {
         });
         let Dependency { name, version, .. } = remote.needed;
         let pulled = self.pull_version(&described, name, version).await;
-        pulled.map_err(|error| remote.failed(error.of_dependency(name, version, &shown(&remote.url))))
+        pulled.map_err(|error| {
+            let message = error.of_dependency(name, version, &shown(&remote.url));
+            remote.failed(message).after(error.retry_after())
+        })
     }
 
     async fn blocking_index<T: Send + 'static>(

@@ -55,7 +55,10 @@ impl HelmChartReconciler {
         }
         let fetched = server.chart(&order.chart, release, self.limits.chart).await.map_err(|error| {
             let message = format!("failed to download chart for remote reference: {error}");
-            if error.is_of_disk() { Failure::disk(message) } else { pull_failure(&said(&error), message) }
+            if error.is_of_disk() {
+                return Failure::disk(message);
+            }
+            pull_failure(&said(&error), message).after(error.retry_after())
         })?;
         let package = self.storage.blocking(move || fetched.into_bytes()).await.flatten();
         let unread = |error| Failure::disk(format!("failed to read downloaded chart: {error}"));

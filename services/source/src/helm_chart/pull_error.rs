@@ -1,6 +1,8 @@
 //! Reasons for which a chart of a registry is not pulled, in the words of Helm's library for registries, which Flux's
 //! users know.
 
+use std::time::Duration;
+
 use weir_helm::version::{SelectError, tag_of};
 use weir_oci::{Error, Manifest};
 
@@ -76,7 +78,7 @@ impl Unpulled {
             Self::Repository(failure) => failure,
             Self::Tags { error, .. }
             | Self::Download(_, PullError::Manifest(error) | PullError::Layer { error, .. }) => {
-                pull_failure(&said(&error), in_step)
+                pull_failure(&said(&error), in_step).after(error.retry_after())
             }
             Self::Version { .. } | Self::Download(..) => Step::Pull.failed(in_step),
         }
@@ -93,6 +95,17 @@ impl Unpulled {
             Self::Download(reference, _) => {
                 format!("chart download of version '{}' failed: {words}", reference.version)
             }
+        }
+    }
+
+    /// Returns the time for which the registry wants to be left alone, if it has named one.
+    pub(super) fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::Tags { error, .. }
+            | Self::Download(_, PullError::Manifest(error) | PullError::Layer { error, .. }) => {
+                error.retry_after()
+            }
+            Self::Repository(_) | Self::Version { .. } | Self::Download(..) => None,
         }
     }
 

@@ -29,8 +29,10 @@ impl HelmChartReconciler {
         let what = format!("version {version}");
         self.verifier.recheck(attempt.key());
         let verified = self.verifier.verify(attempt, &spec, registry, Subject { what: &what, digest }).await;
-        let unsigned =
-            |cause: &str| Step::Verification.failed(format!("failed to verify {}: {cause}", reference.url()));
+        let unsigned = |cause: &str| {
+            let failure = Step::Verification.failed(format!("failed to verify {}: {cause}", reference.url()));
+            failure.after(registry.asked_wait())
+        };
         verified.map_err(|error| match error {
             Unverified::Trust(cause) => Failure::verification(VERIFICATION_ERROR, refusal(&spec, cause)),
             // Told by the chart's address, not by the provider.

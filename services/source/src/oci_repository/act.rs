@@ -76,15 +76,16 @@ impl OciReconciler {
 
     /// The whole layer, verified: nothing of it is used before its last byte was seen.
     async fn pull(&self, registry: &mut Registry, layer: &Descriptor) -> Result<SpooledTempFile, Failure> {
-        let failed = |error: &dyn std::fmt::Display| {
-            decide::layer_failure(format!("failed to extract the first layer from artifact: {error}"))
+        let failed = |error: weir_oci::Error| {
+            let message = format!("failed to extract the first layer from artifact: {error}");
+            decide::layer_failure(message).after(error.retry_after())
         };
         if layer.size > IN_MEMORY as u64 {
             Room::for_temporary_files().take(layer.size).map_err(unkept)?;
         }
-        let mut blob = registry.blob(layer).await.map_err(|error| failed(&error))?;
+        let mut blob = registry.blob(layer).await.map_err(failed)?;
         let (mut content, mut pending) = (SpooledTempFile::new(IN_MEMORY), Vec::new());
-        while let Some(chunk) = blob.next().await.map_err(|error| failed(&error))? {
+        while let Some(chunk) = blob.next().await.map_err(failed)? {
             pending.extend_from_slice(&chunk);
             if pending.len() >= BATCH {
                 content = self.append(content, std::mem::take(&mut pending)).await?;

@@ -1,5 +1,7 @@
 //! Facts that a run needs before it pulls: our identity, the way to the registry, the target of the reference.
 
+use std::fmt::Display;
+
 use weir_access::{KeyringError, ProfileError, PullSecrets, caller};
 use weir_api::condition_type::STALLED;
 use weir_api::reason::FEATURE_GATE_DISABLED;
@@ -124,8 +126,8 @@ fn login_failure(error: &LoginError, wanted: &Wanted, url: &str) -> Failure {
         (LoginError::GateDisabled, _) => {
             Failure::new(STALLED, FEATURE_GATE_DISABLED, error.to_string()).stalled()
         }
-        (_, Wanted::Range { .. }) => tag_failure(url, &error.to_string()),
-        (_, Wanted::Tag(_)) => digest_failure(&error.to_string()),
+        (_, Wanted::Range { .. }) => tag_failure(url, error),
+        (_, Wanted::Tag(_)) => digest_failure(error),
         (_, Wanted::Digest(_)) => {
             Failure::fetch(PULL_FAILED, format!("failed to pull artifact from '{url}': {error}"))
         }
@@ -146,30 +148,31 @@ pub(super) async fn resolve(
 ) -> Result<Target, Failure> {
     let tag = match wanted {
         Wanted::Digest(text) => {
-            let digest = decide::digest(text).map_err(|error| digest_failure(&error))?;
+            let digest = decide::digest(text).map_err(digest_failure)?;
             return Ok(Target { tag: None, digest });
         }
         Wanted::Tag(tag) => tag.clone(),
         Wanted::Range { range, filter } => {
-            let failed = |error: String| tag_failure(&spec.url, &error);
-            let tags = registry.tags(MAX_TAGS).await.map_err(|error| failed(error.to_string()))?;
+            let tags = registry.tags(MAX_TAGS).await;
+            let tags = tags.map_err(|error| tag_failure(&spec.url, &error).after(error.retry_after()))?;
             let selector = spec.layer_selector.as_ref();
-            decide::choose(&tags, range, filter.as_deref(), selector).map_err(failed)?
+            let chosen = decide::choose(&tags, range, filter.as_deref(), selector);
+            chosen.map_err(|error| tag_failure(&spec.url, error))?
         }
     };
     let is_known =
         known.is_some_and(|known| Revision::normalise(&known.revision).pointer() == Some(tag.as_str()));
     let digest = if is_known { registry.resolve(&tag).await } else { registry.read(&tag).await };
-    let digest = digest.map_err(|error| digest_failure(&error.to_string()))?;
+    let digest = digest.map_err(|error| digest_failure(&error).after(error.retry_after()))?;
     Ok(Target { tag: Some(tag), digest })
 }
 
-fn tag_failure(url: &str, error: &str) -> Failure {
+fn tag_failure(url: &str, error: impl Display) -> Failure {
     let message = format!("failed to determine the artifact tag for '{url}': {error}");
     Failure::fetch("ReadOperationFailed", message)
 }
 
-fn digest_failure(error: &str) -> Failure {
+fn digest_failure(error: impl Display) -> Failure {
     Failure::fetch(PULL_FAILED, format!("failed to determine artifact digest: {error}"))
 }
 
@@ -178,5 +181,6 @@ pub(super) fn pull_failure(url: &str, error: &Error) -> Failure {
     if matches!(error, Error::Malformed { .. }) {
         return decide::layer_failure(format!("failed to parse artifact manifest: {error}"));
     }
-    Failure::fetch(PULL_FAILED, format!("failed to pull artifact from '{url}': {error}"))
+    let message = format!("failed to pull artifact from '{url}': {error}");
+    Failure::fetch(PULL_FAILED, message).after(error.retry_after())
 }

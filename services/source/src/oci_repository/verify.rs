@@ -26,7 +26,8 @@ impl OciReconciler {
         let verified = self.verifier.verify(attempt, &spec, registry, subject).await;
         verified.map_err(|error| match error {
             Unverified::Trust(cause) | Unverified::Signature(cause) | Unverified::Unsigned(cause) => {
-                Failure::verification(VERIFICATION_ERROR, refusal(&spec, cause))
+                let failure = Failure::verification(VERIFICATION_ERROR, refusal(&spec, cause));
+                failure.after(registry.asked_wait())
             }
         })
     }

@@ -52,7 +52,7 @@ impl Failure {
         Self::new(STORAGE_OPERATION_FAILED, reason, error.to_string())
     }
 
-    /// The store failed where a file is kept as it was fetched; `action` is the name that Flux has for that.
+    /// The store failed to keep a file as it was fetched; `action` is the beginning of Flux's message about that.
     pub(crate) fn keeping(action: &str, error: &StoreError) -> Self {
         match error {
             StoreError::Write { source } => Self::disk(format!("{action}: {source}")),
@@ -93,6 +93,12 @@ impl Failure {
     /// The same failure, of something that another object is about to change: no error, looked at again soon.
     pub(crate) fn requeued(mut self) -> Self {
         self.cause.severity = Severity::Trace;
+        self
+    }
+
+    /// The same failure of a request to a server, which gets the time that it has asked for, if any (SRC-OCI-15).
+    pub(crate) fn after(mut self, asked: Option<Duration>) -> Self {
+        *self.cause = self.cause.after(asked);
         self
     }
 

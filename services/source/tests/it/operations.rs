@@ -67,7 +67,9 @@ async fn as_deployments_probes_dashboards_and_flux_logs_expect() {
     arguments.push(format!("--health-addr=127.0.0.1:{health}"));
     let world = World::start_as(Setup { arguments, ..Setup::default() }).await;
     let server = GitServer::start().await.unwrap();
-    server.repo("app").unwrap().commit("main", "first", &[("a.yaml", "a")]).unwrap();
+    let patterns = "*.tmp\n".repeat(50_000);
+    let files = [("a.yaml", "a"), (".sourceignore", &patterns)];
+    server.repo("app").unwrap().commit("main", "first", &files).unwrap();
 
     let spec = json!({"url": server.url("app"), "interval": "1h", "ref": {"branch": "main"}});
     let metadata = json!({"name": "app", "labels": {"sharding.fluxcd.io/key": "a"}});
@@ -101,6 +103,10 @@ async fn as_deployments_probes_dashboards_and_flux_logs_expect() {
         assert_eq!(finished[key], value, "{key}: {finished}");
     }
     assert_eq!(finished["reconcileID"].as_str().unwrap().len(), 36, "{finished}");
+    let is_of_patterns = |entry: &&Value| entry.to_string().contains("some ignore patterns do not count");
+    let of_patterns =
+        entries.iter().find(is_of_patterns).expect("a line about the object, of another thread");
+    assert_eq!(of_patterns["reconcileID"], finished["reconcileID"]);
     let levels = ["trace", "debug", "info", "error"];
     assert!(entries.iter().all(|entry| levels.contains(&entry["level"].as_str().unwrap())), "{entries:?}");
 }

@@ -3,8 +3,10 @@
 use std::time::{Duration, Instant};
 
 use kube::api::{Patch, PatchParams};
+use reqwest::StatusCode;
+use reqwest::header::{HeaderMap, HeaderValue, RETRY_AFTER};
 use serde_json::{Value, json};
-use weir_testkit::{GitServer, eventually, touch_requested_at};
+use weir_testkit::{GitServer, SinkAnswer, WebhookSink, eventually, touch_requested_at};
 
 use crate::chart_server::ChartServer;
 use crate::world::{DEADLINE, Setup, World};
@@ -105,4 +107,44 @@ async fn nothing_is_asked_without_a_reason() {
     world.apply(CHART, "app", chart(json!(["values.yaml"]))).await;
     world.ready(CHART, "app").await;
     assert!(charts.count("/charts/app-1.0.0.tgz") > packages);
+}
+
+/// SRC-OCI-15: a server that wants to be left alone for longer than a run waits.
+#[tokio::test]
+async fn a_server_that_asks_for_time_gets_it() {
+    let (world, server) = (world().await, GitServer::start().await.unwrap());
+    let mut busy = Vec::new();
+    for kind in ["HelmRepository", GIT, "OCIRepository", "Bucket", CHART] {
+        let sink = WebhookSink::start().await.unwrap();
+        sink.answer_with(|_| SinkAnswer {
+            status: StatusCode::TOO_MANY_REQUESTS,
+            headers: HeaderMap::from_iter([(RETRY_AFTER, HeaderValue::from_static("600"))]),
+            ..SinkAnswer::default()
+        });
+        let host = sink.url("").replace("http://", "");
+        let spec = match kind {
+            GIT => json!({"url": sink.url("/app"), "interval": "1h"}),
+            "OCIRepository" => {
+                json!({"url": format!("oci://{host}/app"), "interval": "1h", "insecure": true})
+            }
+            "Bucket" => json!({"endpoint": host, "bucketName": "apps", "interval": "1h", "insecure": true}),
+            CHART => {
+                let registry =
+                    json!({"url": format!("oci://{host}/charts"), "type": "oci", "insecure": true});
+                world.apply("HelmRepository", "registry", registry).await;
+                let source = json!({"kind": "HelmRepository", "name": "registry"});
+                json!({"chart": "app", "version": "1.x", "interval": "1h", "sourceRef": source})
+            }
+            _ => json!({"url": sink.url("/charts"), "interval": "1h"}),
+        };
+        world.apply(kind, "busy", spec).await;
+        world.failure(kind, "busy").await;
+        busy.push((kind, sink.requests().len(), sink));
+    }
+    // Another source marks the time: meanwhile four retries would have come.
+    world.git("gone", &server.url("gone"), json!({})).await;
+    until_asked(&server, "gone", 5).await;
+    for (kind, before, sink) in busy {
+        assert!(before > 0 && sink.requests().len() == before, "{kind}: {:#?}", sink.requests());
+    }
 }
