@@ -8,8 +8,10 @@ mod oidc;
 mod throttle;
 
 use clap::Args;
+use kube::Config;
 use tokio::time::{Instant, timeout_at};
 use weir_api::Duration;
+use weir_runtime::client::Login;
 
 use self::cluster_flags::ClusterFlags;
 pub(crate) use self::cluster_flags::bearer_token;
@@ -57,6 +59,17 @@ impl Global {
         let bearing = oidc::Bearing(oidc);
         let client = builder.with_layer(&bearing).with_layer(&self.access.throttle()).build();
         Ok(Cluster { client, namespace, deadline })
+    }
+
+    /// The configuration of the services of `run`, and the login of a user who logs in by OIDC.
+    pub(crate) async fn configuration(&self) -> Result<(Config, Option<Login>), Error> {
+        let kubeconfig = self.access.kubeconfig()?;
+        let mut config = self.access.config(kubeconfig.as_ref())?;
+        let oidc = kubeconfig.as_ref().and_then(|file| self.access.take_oidc_login(file, &mut config));
+        if let Some(login) = oidc.clone() {
+            login.header().await?;
+        }
+        Ok((config, oidc.map(|login| Login::new(oidc::Bearing(Some(login))))))
     }
 
     /// The namespace of the request, for commands that need no client.

@@ -108,13 +108,13 @@ impl Run {
     /// Runs the services until SIGTERM or SIGINT; a second signal cuts the stop short.
     pub(crate) async fn run(self, global: &Global) -> Result<(), Error> {
         weir_runtime::log::init(self.runtime.log_level, self.runtime.log_encoding);
-        let config = global.access.config(global.access.kubeconfig()?.as_ref())?;
+        let (config, login) = global.configuration().await?;
         let namespace = match std::env::var("RUNTIME_NAMESPACE") {
             Ok(namespace) if !namespace.is_empty() => namespace,
             _ => global.namespace()?,
         };
         let services = self.services()?;
-        let env = Environment::new(config, namespace).map_err(ServiceError::from)?;
+        let env = Environment::with_login(config, namespace, login.as_ref()).map_err(ServiceError::from)?;
         let stopping = cancel_at_signal(env.shutdown.clone());
         let outcome = tokio::select! {
             outcome = run_together(&self.runtime, env, services) => outcome,

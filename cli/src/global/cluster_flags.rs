@@ -13,7 +13,7 @@ use secrecy::{ExposeSecret, SecretString};
 use weir_runtime::client;
 
 use super::throttle::{Pace, Throttle};
-use super::{kubeconfig, login, oidc};
+use super::{kubeconfig, oidc};
 use crate::error::{Error, chain};
 use crate::given::{Given, drop_empty_secret, path};
 use crate::integer;
@@ -138,7 +138,6 @@ impl ClusterFlags {
         };
         let mut found = found.map_err(|error| Error::KubeConfig(chain(&error)))?;
         let Some(file) = found.as_mut() else { return Ok(None) };
-        login::complete(file);
         if self.asks_nobody {
             let users = file.auth_infos.iter_mut().filter_map(|user| user.auth_info.as_mut()?.exec.as_mut());
             users.for_each(|program| program.interactive_mode = Some(ExecInteractiveMode::Never));

@@ -1,24 +1,9 @@
-//! The logins of a kubeconfig's users: by an issuer of tokens, or by a program, when it fails.
+//! The logins of a kubeconfig's users by a program, when it fails.
 
 use kube::client::AuthError;
-use kube::config::{AuthInfo, Kubeconfig};
+use kube::config::AuthInfo;
 
 use crate::error::{Error, chain};
-
-/// A token whose time is over.
-const EXPIRED: &str = "e30.eyJleHAiOjB9.";
-
-/// Completes the logins by `auth-provider: oidc` as kubectl understands them: a client may have no secret, and where there is no token
-/// yet, the first one is issued for the refresh token. The library wants both.
-pub(super) fn complete(file: &mut Kubeconfig) {
-    let users = file.auth_infos.iter_mut().filter_map(|user| user.auth_info.as_mut()?.auth_provider.as_mut());
-    for login in users.filter(|login| login.name == "oidc") {
-        login.config.entry("client-secret".to_owned()).or_default();
-        if login.config.contains_key("refresh-token") {
-            login.config.entry("id-token".to_owned()).or_insert_with(|| EXPIRED.to_owned());
-        }
-    }
-}
 
 /// Returns the name of the program that a user of a kubeconfig logs in by.
 pub(super) fn program(user: &AuthInfo) -> Option<String> {

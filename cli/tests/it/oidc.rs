@@ -1,5 +1,7 @@
 //! Users of a kubeconfig who log in by `auth-provider: oidc` (CLI-G02).
 
+use std::path::PathBuf;
+use std::process::Command;
 use std::sync::Arc;
 
 use axum::extract::State;
@@ -10,9 +12,10 @@ use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
-use weir_testkit::{Folder, Identity, Server};
+use weir_testkit::{Folder, Identity, Process, Server, eventually};
 
-use crate::weir::Weir;
+use crate::run::addresses;
+use crate::weir::{DEADLINE, Weir};
 
 /// Requests to the issuer and the tokens that the API server was shown.
 type Seen = Arc<Mutex<Vec<String>>>;
@@ -22,18 +25,40 @@ fn token(end: u64) -> String {
     format!("e30.{claims}.signature-of-{end}")
 }
 
-/// An issuer whose tokens are good for long.
-async fn issuer(identity: &Identity, seen: &Seen) -> Server {
+/// The URL of a server, under the name that its certificate has.
+fn url(server: &Server) -> String {
+    format!("https://localhost:{}", server.address().port())
+}
+
+/// Writes a kubeconfig with a server and the login of a user.
+fn kubeconfig(folder: &Folder, server: &str, authority: &Identity, login: &Value) -> PathBuf {
+    let cluster =
+        json!({ "server": server, "certificate-authority-data": STANDARD.encode(&authority.ca_pem) });
+    let content = json!({
+        "apiVersion": "v1", "kind": "Config", "current-context": "c",
+        "contexts": [{ "name": "c", "context": { "cluster": "c", "user": "u" } }],
+        "clusters": [{ "name": "c", "cluster": cluster }],
+        "users": [{ "name": "u", "user": { "auth-provider": { "name": "oidc", "config": login } } }],
+    });
+    folder.write("kubeconfig", content.to_string()).unwrap()
+}
+
+/// The part of an issuer that names the address of its tokens.
+fn with_metadata<S: Clone + Send + Sync + 'static>() -> Router<S> {
     let metadata = async |headers: HeaderMap| {
         let host = headers["host"].to_str().unwrap().to_owned();
         Json(json!({ "token_endpoint": format!("https://{host}/token") }))
     };
+    Router::new().route("/.well-known/openid-configuration", get(metadata))
+}
+
+/// An issuer whose tokens are good for long.
+async fn issuer(identity: &Identity, seen: &Seen) -> Server {
     let issue = async |State(seen): State<Seen>, body: String| -> Json<Value> {
         seen.lock().push(body);
         Json(json!({ "id_token": token(4_070_908_800), "refresh_token": "second" }))
     };
-    let app = Router::new().route("/.well-known/openid-configuration", get(metadata));
-    let app = app.route("/token", post(issue)).with_state(Arc::clone(seen));
+    let app = with_metadata().route("/token", post(issue)).with_state(Arc::clone(seen));
     Server::start(app, Some(identity)).await.unwrap()
 }
 
@@ -55,7 +80,6 @@ async fn an_expired_token_is_refreshed_once() {
     let seen = Seen::default();
     let (issuer, server) = (issuer(&other, &seen).await, api_server(&own, &seen).await);
     let folder = Folder::new("oidc").unwrap();
-    let authority = folder.write("authority.pem", &own.ca_pem).unwrap();
     let of_issuer = folder.write("issuer.pem", &other.ca_pem).unwrap();
     let data = STANDARD.encode(&other.ca_pem);
     let ca = [
@@ -65,7 +89,7 @@ async fn an_expired_token_is_refreshed_once() {
     let cases = [(Some(token(0)), Some("s"), ca[0]), (None, None, ca[1])];
     for (old, secret, (authority_key, of_issuer)) in cases {
         let mut config = json!({
-            "idp-issuer-url": format!("https://localhost:{}/", issuer.address().port()),
+            "idp-issuer-url": format!("{}/", url(&issuer)),
             "client-id": "weir", "refresh-token": "first", authority_key: of_issuer,
         });
         for (key, value) in [("id-token", old), ("client-secret", secret.map(str::to_owned))] {
@@ -73,16 +97,7 @@ async fn an_expired_token_is_refreshed_once() {
                 config[key] = value.into();
             }
         }
-        let kubeconfig = json!({
-            "apiVersion": "v1", "kind": "Config", "current-context": "c",
-            "contexts": [{ "name": "c", "context": { "cluster": "c", "user": "u" } }],
-            "clusters": [{ "name": "c", "cluster": {
-                "server": format!("https://localhost:{}", server.address().port()),
-                "certificate-authority": authority,
-            } }],
-            "users": [{ "name": "u", "user": { "auth-provider": { "name": "oidc", "config": config } } }],
-        });
-        let path = folder.write("kubeconfig", kubeconfig.to_string()).unwrap();
+        let path = kubeconfig(&folder, &url(&server), &own, &config);
         let weir = Weir::default().with_kubeconfig(&path);
         let shown = weir.transcript(&["get sources git", "get sources git"]).await;
         let seen = std::mem::take(&mut *seen.lock());
@@ -97,10 +112,6 @@ async fn an_expired_token_is_refreshed_once() {
 
 /// An issuer whose tokens are over at once, and which takes each refresh token once.
 async fn hasty_issuer(identity: &Identity, refreshed: &Arc<Mutex<usize>>) -> Server {
-    let metadata = async |headers: HeaderMap| {
-        let host = headers["host"].to_str().unwrap().to_owned();
-        Json(json!({ "token_endpoint": format!("https://{host}/token") }))
-    };
     let issue = async |State(refreshed): State<Arc<Mutex<usize>>>,
                        body: String|
            -> Result<Json<Value>, (StatusCode, String)> {
@@ -114,8 +125,7 @@ async fn hasty_issuer(identity: &Identity, refreshed: &Arc<Mutex<usize>>) -> Ser
         let number = *refreshed;
         Ok(Json(json!({ "id_token": token(number as u64), "refresh_token": format!("r{number}") })))
     };
-    let app = Router::new().route("/.well-known/openid-configuration", get(metadata));
-    let app = app.route("/token", post(issue)).with_state(Arc::clone(refreshed));
+    let app = with_metadata().route("/token", post(issue)).with_state(Arc::clone(refreshed));
     Server::start(app, Some(identity)).await.unwrap()
 }
 
@@ -127,22 +137,11 @@ async fn a_token_that_ends_while_a_command_runs_is_renewed() {
     let (seen, refreshed) = (Seen::default(), Arc::default());
     let (issuer, server) = (hasty_issuer(&other, &refreshed).await, api_server(&own, &seen).await);
     let folder = Folder::new("oidc-hasty").unwrap();
-    let authority = folder.write("authority.pem", &own.ca_pem).unwrap();
     let of_issuer = folder.write("issuer.pem", &other.ca_pem).unwrap();
     let config = json!({
-        "idp-issuer-url": format!("https://localhost:{}", issuer.address().port()),
-        "client-id": "weir", "refresh-token": "r0", "idp-certificate-authority": of_issuer,
+        "idp-issuer-url": url(&issuer), "client-id": "weir", "refresh-token": "r0", "idp-certificate-authority": of_issuer,
     });
-    let kubeconfig = json!({
-        "apiVersion": "v1", "kind": "Config", "current-context": "c",
-        "contexts": [{ "name": "c", "context": { "cluster": "c", "user": "u" } }],
-        "clusters": [{ "name": "c", "cluster": {
-            "server": format!("https://localhost:{}", server.address().port()),
-            "certificate-authority": authority,
-        } }],
-        "users": [{ "name": "u", "user": { "auth-provider": { "name": "oidc", "config": config } } }],
-    });
-    let path = folder.write("kubeconfig", kubeconfig.to_string()).unwrap();
+    let path = kubeconfig(&folder, &url(&server), &own, &config);
     let shown = Weir::default().with_kubeconfig(&path).transcript(&["get sources all"]).await;
     let (seen, refreshed) = (seen.lock().clone(), *refreshed.lock());
     assert!(seen.len() > 2, "{seen:?}: {shown}");
@@ -164,14 +163,37 @@ async fn a_refusal_of_the_issuer_is_told() {
     let app = Router::new().fallback(async |body: String| (StatusCode::BAD_REQUEST, format!("used: {body}")));
     let issuer = Server::start(app, Some(&identity)).await.unwrap();
     let folder = Folder::new("oidc-refused").unwrap();
-    let config = json!({ "idp-issuer-url": format!("https://localhost:{}", issuer.address().port()), "client-id": "weir",
+    let config = json!({ "idp-issuer-url": url(&issuer), "client-id": "weir",
         "idp-certificate-authority-data": STANDARD.encode(&identity.ca_pem), "refresh-token": "hush-hush" });
-    let kubeconfig = json!({ "current-context": "c",
-        "contexts": [{ "name": "c", "context": { "cluster": "c", "user": "u" } }],
-        "clusters": [{ "name": "c", "cluster": { "server": "https://127.0.0.1:9" } }],
-        "users": [{ "name": "u", "user": { "auth-provider": { "name": "oidc", "config": config } } }] });
-    let path = folder.write("kubeconfig", kubeconfig.to_string()).unwrap();
+    let path = kubeconfig(&folder, "https://127.0.0.1:9", &identity, &config);
     let shown = Weir::default().with_kubeconfig(&path).transcript(&["get sources git"]).await;
     assert!(shown.contains("the user of the kubeconfig logs in at 'https://localhost:"), "{shown}");
     assert!(shown.contains("400 Bad Request") && !shown.contains("hush"), "{shown}");
+}
+
+/// `weir run` lasts longer than any token.
+#[tokio::test]
+async fn the_services_of_run_log_in_as_their_user() {
+    let (own, other) =
+        (Identity::for_names(&["localhost"]).unwrap(), Identity::for_names(&["localhost"]).unwrap());
+    let (of_issuer, of_server) = (Seen::default(), Seen::default());
+    let (issuer, server) = (issuer(&other, &of_issuer).await, api_server(&own, &of_server).await);
+    let folder = Folder::new("oidc-run").unwrap();
+    let config = json!({
+        "idp-issuer-url": url(&issuer), "client-id": "weir", "refresh-token": "first",
+        "idp-certificate-authority-data": STANDARD.encode(&other.ca_pem),
+    });
+    let path = kubeconfig(&folder, &url(&server), &own, &config);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
+    command.arg("run").env_clear().env("KUBECONFIG", &path).env("XDG_DATA_HOME", folder.path());
+    command.args(addresses().iter().map(|(name, address)| format!("--{name}-addr={address}")));
+    let process = Process::start("weir run", &mut command, &folder.join("run.log")).unwrap();
+    let asked = async || (of_server.lock().len() > 1).then_some(());
+    assert!(eventually("requests", DEADLINE, asked).await.is_ok(), "{}", process.log_tail());
+    let bearer = format!("Bearer {}", token(4_070_908_800));
+    let seen = of_server.lock().clone();
+    assert!(seen.iter().all(|token| *token == bearer), "{seen:?}");
+    assert_eq!(of_issuer.lock().len(), 1);
+    let kept = std::fs::read_to_string(&path).unwrap();
+    assert!(kept.contains("refresh-token: second\n"), "{kept}");
 }

@@ -27,7 +27,7 @@ const FLAGS: [&str; 4] = [
 ];
 
 /// Free addresses for all servers of the process, by the beginning of their flags.
-fn addresses() -> [(&'static str, String); 6] {
+pub(crate) fn addresses() -> [(&'static str, String); 6] {
     ["grpc", "metrics", "health", "storage", "events", "receiver"]
         .map(|name| (name, format!("127.0.0.1:{}", free_port().unwrap())))
 }

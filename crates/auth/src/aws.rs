@@ -125,7 +125,7 @@ pub fn sdk_config(client: &Client, region: &str, login: &Credentials) -> Configu
     Box::pin(loader.load())
 }
 
-/// Without `default-https-client` of the SDK: our own client has the object's proxy and authorities.
+/// Requests go through our own client: it has the object's proxy and authorities.
 fn loader(client: &Client, region: &str) -> ConfigLoader {
     aws_config::defaults(BehaviorVersion::latest())
         .region(Region::new(region.to_owned()))

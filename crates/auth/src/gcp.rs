@@ -76,8 +76,7 @@ pub(crate) async fn registry(client: &Client, identity: &Identity) -> Result<Log
 /// An access token.
 pub(crate) async fn login(client: &Client, identity: &Identity) -> Result<Login, ProviderError> {
     let made = match identity {
-        Identity::Pod(_) => default_credentials::of_pod(client, identity).await,
-        Identity::Person => default_credentials::of_person(client, identity).await,
+        Identity::Pod(_) | Identity::Person => default_credentials::login(client, identity).await,
         Identity::Account(account) => federated(client, account).await,
     };
     made.map_err(|error| identity.refused(error))
@@ -131,7 +130,9 @@ async fn exchange(
         ("subject_token_type", subject_type),
         ("subject_token", subject.expose_secret()),
     ];
-    rest::json::<Answer>("Google's STS", client.post(url).form(&form)).await.map(Answer::login)
+    let request = client.post(url).form(&form);
+    let answer = rest::json_hiding::<Answer>("Google's STS", request, std::slice::from_ref(subject)).await;
+    answer.map(Answer::login)
 }
 
 /// A token of a service account, for one that may act as it, or whose `delegates` may, each as the next.
@@ -210,7 +211,10 @@ fn is_email(value: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use axum::Router;
+    use axum::http::StatusCode;
     use rstest::rstest;
+    use weir_testkit::Server;
 
     use super::*;
 
@@ -234,6 +238,21 @@ mod tests {
     #[case("@project.iam.gserviceaccount.com", false)]
     fn emails(#[case] value: &str, #[case] expected: bool) {
         assert_eq!(is_email(value), expected);
+    }
+
+    /// SRC-SCK-11: a file may name any server for this.
+    #[tokio::test]
+    async fn a_refused_exchange_does_not_show_the_token() {
+        let answer = |body: String| async move {
+            (StatusCode::BAD_REQUEST, serde_json::json!({ "error_description": body }).to_string())
+        };
+        let server = Server::start(Router::new().fallback(answer), None).await.unwrap();
+        let url = format!("http://{}", server.address());
+        let Err(error) = exchange(&Client::new(), &url, "a", JWT, &"hunter2".into()).await else {
+            panic!("it is refused")
+        };
+        let shown = error.to_string();
+        assert!(shown.contains("subject_token=<redacted>"), "{shown}");
     }
 
     #[rstest]

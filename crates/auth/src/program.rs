@@ -10,7 +10,8 @@ use tokio::time::timeout;
 /// Bytes of an answer that are read; tokens have a few KiB.
 const MAX_ANSWER: u64 = 1 << 20;
 
-/// Runs a program and returns what it has printed, or the reason why there is nothing. Its errors are not read: they may have a token.
+/// Runs a program and returns what it has printed, or the reason why there is nothing. Its error output is not read: a token may be
+/// in it.
 pub(crate) async fn printed(program: &mut Command, limit: Duration) -> Result<Vec<u8>, String> {
     program.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).kill_on_drop(true);
     let mut child = program.spawn().map_err(|error| format!("it does not start: {error}"))?;

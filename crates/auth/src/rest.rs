@@ -3,8 +3,9 @@
 
 use std::time::{Duration, SystemTime};
 
+use reqwest::header::AUTHORIZATION;
 use reqwest::redirect::Policy;
-use reqwest::{Client, RequestBuilder, Response};
+use reqwest::{Client, Request, RequestBuilder, Response};
 use secrecy::SecretString;
 use serde::de::DeserializeOwned;
 
@@ -45,7 +46,7 @@ pub async fn json<T: DeserializeOwned>(
     json_hiding(what, request, &[]).await
 }
 
-/// As [`json`], for a request that carries `secrets`, which a refusal may repeat.
+/// As [`json`], for a request that carries `secrets` beside its `Authorization`, which a refusal may repeat.
 ///
 /// # Errors
 /// As [`json`].
@@ -72,13 +73,14 @@ async fn send(request: RequestBuilder, secrets: &[SecretString]) -> Result<bytes
         .map_err(|error| ProviderError::Unusable { what: "request", reason: crate::error::words(&error) })?;
     let url = request.url().clone();
     let method = request.method().clone();
+    let secrets: Vec<_> = secrets.iter().cloned().chain(authorization(&request)).collect();
     let transport =
         |error: &reqwest::Error| ProviderError::Transport(weir_http::Unanswered::new(&method, &url, error));
     let response: Response = client.execute(request).await.map_err(|error| transport(&error))?;
     let status = response.status();
     let body = weir_http::read_capped(response, MAX_ANSWER).await;
     if !status.is_success() {
-        let words = body.map(|body| reason(&body, secrets)).unwrap_or_default();
+        let words = body.map(|body| reason(&body, &secrets)).unwrap_or_default();
         return Err(ProviderError::Refused { url: weir_http::shown(&url), status, words });
     }
     body.map_err(|error| match error {
@@ -87,6 +89,12 @@ async fn send(request: RequestBuilder, secrets: &[SecretString]) -> Result<bytes
             ProviderError::Unusable { what: "answer", reason: large.to_string() }
         }
     })
+}
+
+/// Returns the part of a request's `Authorization` that follows the scheme.
+fn authorization(request: &Request) -> Option<SecretString> {
+    let value = request.headers().get(AUTHORIZATION)?.to_str().ok()?;
+    Some(value.split_once(' ').map_or(value, |(_, secret)| secret).into())
 }
 
 /// Returns true when a Secret that names this place may have its credentials sent there: over TLS, or on this
@@ -128,7 +136,26 @@ fn reason(body: &[u8], secrets: &[SecretString]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use axum::Router;
+    use axum::http::{HeaderMap, StatusCode};
+    use weir_testkit::Server;
+
     use super::*;
+
+    /// SRC-SCK-11
+    #[tokio::test]
+    async fn a_refusal_shows_no_secret_of_the_request() {
+        let answer = |headers: HeaderMap, body: String| async move {
+            let header = headers[AUTHORIZATION].to_str().unwrap();
+            let words = serde_json::json!({ "message": format!("{header} may not {body}") });
+            (StatusCode::FORBIDDEN, words.to_string())
+        };
+        let server = Server::start(Router::new().fallback(answer), None).await.unwrap();
+        let request = Client::new().post(format!("http://{}", server.address()));
+        let request = request.bearer_auth("hunter2").body("open sesame9");
+        let error = json_hiding::<()>("it", request, &["sesame9".into()]).await.unwrap_err().to_string();
+        assert!(error.ends_with(": Bearer <redacted> may not open <redacted>"), "{error}");
+    }
 
     #[test]
     fn a_life_has_an_end() {

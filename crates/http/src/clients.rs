@@ -22,7 +22,7 @@ const MAX_IDLE_PER_HOST: usize = 16;
 const POOL_IDLE: Duration = Duration::from_secs(60);
 /// Redirects that are followed.
 const MAX_REDIRECTS: usize = 10;
-/// Name of clients with a purpose of their own: some servers refuse those that have none.
+/// Name of the clients that [`client_builder`] makes: some servers refuse a client without one.
 const USER_AGENT: &str = "weir";
 
 /// Errors of making a client. The texts are those of conditions.

@@ -7,7 +7,7 @@ use rustls::server::ParsedCertificate;
 use rustls::{CertificateError, Error};
 use x509_parser::prelude::{FromDer, X509Certificate, X509Version};
 
-/// Checks what a certificate that is trusted for itself must be nevertheless: for this server, now, and for servers at all. The
+/// Checks a certificate that is trusted for itself: it must be for this server, be valid now, and be meant for servers. The
 /// handshake proves that the server has its key.
 pub(crate) fn check_pinned(
     certificate: &CertificateDer<'_>,
@@ -33,7 +33,7 @@ pub(crate) fn check_pinned(
 }
 
 /// Returns true for a certificate that may vouch for others, nothing for one that cannot be read. As in Go, one of version 3 must
-/// say so itself; earlier ones cannot.
+/// say so; earlier versions have no field for it, and may.
 pub(crate) fn is_authority(certificate: &CertificateDer<'_>) -> Option<bool> {
     let parsed = parse(certificate).ok()?;
     let is_named_so = match parsed.basic_constraints() {
@@ -41,7 +41,7 @@ pub(crate) fn is_authority(certificate: &CertificateDer<'_>) -> Option<bool> {
         Ok(None) => parsed.version() != X509Version::V3,
         Err(_) => false,
     };
-    // As in Go, a list without any use says nothing.
+    // As in Go, an empty list of uses forbids none.
     let may_sign = match parsed.key_usage() {
         Ok(Some(usage)) => usage.value.flags == 0 || usage.value.key_cert_sign(),
         Ok(None) => true,
@@ -50,8 +50,8 @@ pub(crate) fn is_authority(certificate: &CertificateDer<'_>) -> Option<bool> {
     Some(is_named_so && may_sign)
 }
 
-/// Says why a server is refused whose certificate the library does not read as that of a server, if what it has to say is
-/// known: it is an authority that nobody knows, or it has no names, which those of version 1 cannot have.
+/// Returns the reason to refuse a server whose certificate the library does not take for a server's: the certificate has no names, as
+/// any of version 1, or it is an authority of its own, which is unknown. Returns nothing for other certificates.
 pub(crate) fn refusal(certificate: &CertificateDer<'_>, name: &ServerName<'_>) -> Option<Error> {
     let parsed = parse(certificate).ok()?;
     if has_no_names(&parsed) {

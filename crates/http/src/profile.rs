@@ -13,7 +13,7 @@ pub struct Profile {
     pub ca: Option<Vec<u8>>,
     /// True when `ca`, where it is given, is trusted alone, without the authorities of the system (NTF-49).
     pub ca_alone: bool,
-    /// Name that the certificate of the server must be for, instead of the host of the URL, by which it is still asked for (SNI).
+    /// Name that the server's certificate must be for, in place of the URL's host. The server is still told the host (SNI).
     pub server_name: Option<String>,
     /// PEM of a client certificate followed by its key.
     pub identity: Option<SecretString>,

@@ -186,7 +186,7 @@ struct Believed {
 }
 
 impl Believed {
-    /// Returns the number of certificates, those that cannot be read included; and, if any of them can, those.
+    /// Returns the number of all certificates, and those that can be read, if there are any.
     fn of(certificates: impl IntoIterator<Item = CertificateDer<'static>>) -> (usize, Option<Arc<Self>>) {
         let (mut count, mut roots, mut digests) = (0, RootCertStore::empty(), HashSet::new());
         for certificate in certificates {
@@ -241,7 +241,7 @@ fn digest(certificate: &CertificateDer<'_>) -> [u8; 32] {
 struct Trust {
     own: Option<Arc<Believed>>,
     is_alone: bool,
-    /// Name that certificates must be for; nothing for that of the URL.
+    /// Name that certificates must be for; nothing where it is the host of the URL.
     name: Option<ServerName<'static>>,
 }
 

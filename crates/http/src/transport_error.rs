@@ -133,6 +133,9 @@ fn tls_reason(error: &rustls::Error, host: &str) -> Option<String> {
     }
 }
 
+/// Names of a certificate of which a message only has the number, as in Go.
+const MANY_NAMES: usize = 100;
+
 /// Says whom a certificate is for that is not for `host`. As in Go, an address is compared with addresses alone, and a name with names.
 fn other_names(presented: &[String], host: &str) -> String {
     if presented.is_empty() {
@@ -142,12 +145,16 @@ fn other_names(presented: &[String], host: &str) -> String {
     let kind = if is_address { "IpAddress(" } else { "DnsName(" };
     let alike = presented.iter().filter(|name| name.starts_with(kind));
     let names: Vec<&str> = alike.map(|name| bare(name)).collect();
-    match names.is_empty() {
-        false => format!("certificate is valid for {}, not {host}", names.join(", ")),
-        true if is_address => {
+    match names.len() {
+        0 if is_address => {
             format!("cannot validate certificate for {host} because it doesn't contain any IP SANs")
         }
-        true => format!("certificate is not valid for any names, but wanted to match {host}"),
+        0 => format!("certificate is not valid for any names, but wanted to match {host}"),
+        many @ MANY_NAMES.. => {
+            let kind = if is_address { "IP SANs" } else { "names" };
+            format!("certificate is valid for {many} {kind}, but none matched {host}")
+        }
+        _ => format!("certificate is valid for {}, not {host}", names.join(", ")),
     }
 }
 
@@ -199,6 +206,17 @@ mod tests {
     fn names_of_certificates(#[case] presented: &[&str], #[case] host: &str, #[case] expected: &str) {
         let presented: Vec<_> = presented.iter().map(|name| (*name).to_owned()).collect();
         assert_eq!(super::other_names(&presented, host), expected);
+    }
+
+    #[rstest]
+    #[case("DnsName(\"a.io\")", "b.io", "certificate is valid for 100 names, but none matched b.io")]
+    #[case(
+        "IpAddress(10.0.0.1)",
+        "10.0.0.2",
+        "certificate is valid for 100 IP SANs, but none matched 10.0.0.2"
+    )]
+    fn a_certificate_with_many_names(#[case] name: &str, #[case] host: &str, #[case] expected: &str) {
+        assert_eq!(super::other_names(&vec![name.to_owned(); 100], host), expected);
     }
 
     #[tokio::test]

@@ -5,31 +5,45 @@ mod busy;
 mod confined;
 pub mod kubeconfig;
 mod proxy;
+mod tls;
 mod transport;
 
 use std::task::{Context, Poll};
 
 use futures::future::{InspectOk, TryFutureExt};
 use http::{HeaderName, HeaderValue, Request, Response};
-use kube::client::Body;
-use tower::{Layer, Service};
+use kube::client::{Body, DynBody};
+use tower::util::BoxLayer;
+use tower::{BoxError, Layer, Service};
 
 use self::confined::Confining;
-pub use self::transport::{Transport, Way, builder, over, way};
+pub use self::transport::{Transport, builder};
 use crate::metrics::RequestMetrics;
 
 /// Name in the API server's audit log.
 const USER_AGENT: HeaderValue = HeaderValue::from_static(concat!("weir/", env!("CARGO_PKG_VERSION")));
+
+/// Adds the credentials to requests that a configuration has no place for.
+pub type Login = BoxLayer<Transport, Request<Body>, Response<Box<DynBody>>, BoxError>;
 
 /// Builds a client whose requests carry Weir's name and are counted.
 ///
 /// # Errors
 ///
 /// When the configuration's certificates or credentials are not usable.
-pub fn client(mut config: kube::Config, metrics: RequestMetrics) -> kube::Result<kube::Client> {
+pub fn client(
+    mut config: kube::Config,
+    metrics: RequestMetrics,
+    login: Option<&Login>,
+) -> kube::Result<kube::Client> {
     config.headers.push((HeaderName::from_static("user-agent"), USER_AGENT));
     let host = config.cluster_url.authority().map(ToString::to_string).unwrap_or_default();
-    Ok(builder(config)?.with_layer(&Counting { metrics, host }).with_layer(&Confining).build())
+    let builder = builder(config)?;
+    let builder = match login {
+        Some(login) => builder.with_layer(login),
+        None => builder,
+    };
+    Ok(builder.with_layer(&Counting { metrics, host }).with_layer(&Confining).build())
 }
 
 /// Returns true when another write came first.

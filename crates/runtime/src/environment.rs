@@ -8,7 +8,7 @@ use kube::config::{KubeConfigOptions, KubeconfigError};
 use tokio_util::sync::CancellationToken;
 
 use crate::cache::CachePool;
-use crate::client::kubeconfig;
+use crate::client::{Login, kubeconfig};
 use crate::grpc::Peers;
 use crate::metrics::Metrics;
 use crate::service::SharedServers;
@@ -107,10 +107,22 @@ impl Environment {
     ///
     /// # Errors
     /// When no client can be made for the cluster.
-    pub fn new(mut kube_config: kube::Config, runtime_namespace: String) -> Result<Self, EnvironmentError> {
+    pub fn new(kube_config: kube::Config, runtime_namespace: String) -> Result<Self, EnvironmentError> {
+        Self::with_login(kube_config, runtime_namespace, None)
+    }
+
+    /// As [`Self::new`], for a user whose credentials come from a login.
+    ///
+    /// # Errors
+    /// When no client can be made for the cluster.
+    pub fn with_login(
+        mut kube_config: kube::Config,
+        runtime_namespace: String,
+        login: Option<&Login>,
+    ) -> Result<Self, EnvironmentError> {
         kube_config.read_timeout = Some(READ_TIMEOUT);
         let metrics = Metrics::default();
-        let client = crate::client::client(kube_config.clone(), metrics.requests())
+        let client = crate::client::client(kube_config.clone(), metrics.requests(), login)
             .map_err(EnvironmentError::Client)?;
         Ok(Self {
             peers: Peers::in_process(),

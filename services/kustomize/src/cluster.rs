@@ -1,8 +1,7 @@
 //! Clusters to apply to, and the identity with which an object's owner may act in them (KS-IMP-1 to KS-IMP-10).
 
-mod entrance;
 pub mod kubeconfig;
-mod pinned;
+mod login;
 mod reach;
 mod rights;
 mod target;
@@ -17,9 +16,9 @@ use weir_api::{FluxObject, Kustomization};
 use weir_runtime::ObjectKey;
 use weir_ssa::{Ledger, Mapper, Notice, ObjectId, Owner, Session, Watches, impersonate};
 
-use self::entrance::Entrance;
-pub(crate) use self::entrance::{Entrances, OwnIdentity};
 pub(crate) use self::kubeconfig::Trust;
+use self::login::ClusterLogin;
+pub(crate) use self::login::{ClusterLogins, OwnIdentity};
 use self::reach::Reach;
 use self::rights::Rights;
 pub(crate) use self::target::TargetError;
@@ -46,7 +45,7 @@ struct Kept {
     local: Cluster,
     make: Make,
     trust: Trust,
-    entrances: Entrances,
+    logins: ClusterLogins,
     remotes: Mutex<Remotes>,
 }
 
@@ -94,7 +93,7 @@ struct Remote {
     fingerprint: [u8; 32],
     reach: Reach,
     /// Its tokens; nothing where the kubeconfig has the user.
-    entrance: Option<Arc<Entrance>>,
+    login: Option<Arc<ClusterLogin>>,
     /// Ends the watches.
     _guard: DropGuard,
 }
@@ -104,21 +103,21 @@ impl Clusters {
     pub(crate) fn new(
         client: Client,
         ClusterSettings { overridden, default_account, trust }: ClusterSettings,
-        entrances: Entrances,
+        logins: ClusterLogins,
         shutdown: CancellationToken,
         notify: impl Fn(&Owner, &ObjectId, Notice) + Send + Sync + 'static,
     ) -> Self {
         let default_account = Some(default_account).filter(|name| !name.is_empty());
         let make = Make { overridden, default_account, shutdown, notify: Arc::new(notify) };
         let local = make.cluster(client, make.shutdown.clone(), None);
-        Self(Arc::new(Kept { local, make, trust, entrances, remotes: Mutex::default() }))
+        Self(Arc::new(Kept { local, make, trust, logins, remotes: Mutex::default() }))
     }
 
     /// Drops all that is known of a Kustomization's objects, and the cluster that nobody else uses.
     pub(crate) fn forget(&self, key: &ObjectKey) {
         let owner = owner_of(key.clone());
         self.0.local.ledger().forget(&owner);
-        self.0.entrances.forget(key);
+        self.0.logins.forget(key);
         let user = self.0.remotes.lock().users.remove(key);
         if let Some(cluster) = user {
             cluster.ledger().forget(&owner);

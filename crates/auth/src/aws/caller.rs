@@ -43,7 +43,7 @@ impl Session {
         };
         let host = url::Url::parse(url).ok().and_then(|url| url.host_str().map(str::to_owned));
         let mut all = unsigned.headers(self)?;
-        // In the case in which Google's documentation has it.
+        // With a capital, as in Google's documentation.
         for (name, _) in all.iter_mut().filter(|(name, _)| name == "authorization") {
             *name = AUTHORIZATION.to_owned();
         }

@@ -1,6 +1,6 @@
 //! Tokens of a person who has logged in with Azure PowerShell (`Connect-AzAccount`).
 
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use azure_core::credentials::AccessToken;
 use base64::Engine;
@@ -9,7 +9,7 @@ use serde::Deserialize;
 use tokio::process::Command;
 
 use crate::error::ProviderError;
-use crate::program;
+use crate::{program, rest};
 
 const PROGRAM: &str = "pwsh";
 /// Time for a token; PowerShell takes some seconds to load its modules.
@@ -33,11 +33,14 @@ pub(super) async fn token(scope: &str) -> Result<AccessToken, ProviderError> {
     command.args(["-NoProfile", "-NonInteractive", "-OutputFormat", "Text", "-EncodedCommand"]);
     let printed = program::printed(command.arg(encoded(&script)), TIME).await;
     let printed = printed.map_err(|reason| failed(format!("'{PROGRAM}': {reason}")))?;
-    let answer: Option<Answer> = serde_json::from_slice(&printed).ok();
-    let moment = |answer: &Answer| SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(answer.expires));
-    let answer = answer.and_then(|answer| Some((moment(&answer)?, answer.token)));
-    let (end, token) = answer.ok_or_else(|| failed(format!("'{PROGRAM}' has printed no token")))?;
-    Ok(AccessToken::new(token, end.into()))
+    answered(&printed).ok_or_else(|| failed(format!("'{PROGRAM}' has printed no token")))
+}
+
+/// Returns the token of an answer.
+fn answered(printed: &[u8]) -> Option<AccessToken> {
+    let Answer { token, expires } = serde_json::from_slice(printed).ok()?;
+    let life = expires.saturating_sub(rest::seconds_now());
+    Some(AccessToken::new(token, rest::in_seconds(life).into()))
 }
 
 /// Returns the script. Newer versions of the module give tokens that are not to be printed by chance.
@@ -70,6 +73,16 @@ mod tests {
         let named = script("https://management.azure.com/.default").unwrap();
         assert!(named.contains("-ResourceUrl 'https://management.azure.com'\n"), "{named}");
         assert_eq!(script("x'; Remove-Item / #/.default"), None);
+    }
+
+    /// The library has no moments behind the year 9999.
+    #[test]
+    fn an_answer_may_name_any_moment() {
+        for expires in [0, 4_070_908_800, 300_000_000_000, u64::MAX] {
+            let token = answered(format!(r#"{{"token":"t","expires":{expires}}}"#).as_bytes()).unwrap();
+            assert_eq!(token.token.secret(), "t", "{expires}");
+        }
+        assert!(answered(b"no token").is_none());
     }
 
     #[test]

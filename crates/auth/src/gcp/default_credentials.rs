@@ -34,22 +34,13 @@ struct Impersonated {
     source_credentials: Box<RawValue>,
 }
 
-/// A login as the Pod.
-pub(super) async fn of_pod(client: &Client, identity: &Identity) -> Result<Login, ProviderError> {
-    of_file_or_machine(client, identity, named_file()).await
-}
-
-/// A login as the person or the CI job that runs this command.
-pub(super) async fn of_person(client: &Client, identity: &Identity) -> Result<Login, ProviderError> {
+/// A login as the Pod, or as the person or the CI job that runs this command.
+pub(super) async fn login(client: &Client, identity: &Identity) -> Result<Login, ProviderError> {
     let kept = || kept_file().filter(|path| path.exists());
-    of_file_or_machine(client, identity, named_file().or_else(kept)).await
-}
-
-async fn of_file_or_machine(
-    client: &Client,
-    identity: &Identity,
-    file: Option<PathBuf>,
-) -> Result<Login, ProviderError> {
+    let file = match identity {
+        Identity::Person => named_file().or_else(kept),
+        Identity::Pod(_) | Identity::Account(_) => named_file(),
+    };
     match file {
         Some(path) => of_file(client, identity, &read(&path).await?).await,
         None => Metadata::new()?.login().await,

@@ -13,11 +13,11 @@ use crate::{program, rest};
 
 /// Variable in which a person allows it: the file that names the program may come from anyone.
 const ALLOWED: &str = "GOOGLE_EXTERNAL_ACCOUNT_ALLOW_EXECUTABLES";
-/// Time for a program that has none of its own, and the bounds of its own, as Google's libraries have them.
+/// Time for a program to which the file gives none, and the bounds of what a file may give, as in Google's libraries.
 const TIME: Duration = Duration::from_secs(30);
 const SHORTEST: Duration = Duration::from_secs(5);
 const LONGEST: Duration = Duration::from_secs(120);
-/// Version of answers.
+/// Newest version of answers that is known.
 const VERSION: u64 = 1;
 /// Kind of the tokens that are no JWTs.
 const SAML: &str = "urn:ietf:params:oauth:token-type:saml2";
@@ -35,7 +35,7 @@ pub(super) struct Executable {
 pub(super) struct Wanted<'a> {
     pub(super) audience: &'a str,
     pub(super) token_type: &'a str,
-    /// Account that Google gives a token of in the end.
+    /// Service account of which Google gives a token in the end.
     pub(super) email: Option<&'a str>,
 }
 

@@ -6,7 +6,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use http::{HeaderValue, Response, Uri};
 use http_body_util::BodyExt;
-use hyper_rustls::{HttpsConnector, MaybeHttpsStream};
+use hyper_rustls::MaybeHttpsStream;
 use hyper_timeout::TimeoutConnector;
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -21,12 +21,13 @@ use tower::{BoxError, Service, ServiceBuilder, ServiceExt};
 use tower_http::decompression::DecompressionLayer;
 
 use super::busy::WhenAsked;
+use super::tls;
 
 /// Sends requests to one API server.
 pub type Transport = BoxService<http::Request<Body>, Response<Box<DynBody>>, BoxError>;
 
 /// Opens connections to one API server, below its TLS.
-pub type Way = BoxCloneSyncService<Uri, MaybeHttpsStream<TokioIo<TcpStream>>, BoxError>;
+pub(super) type Way = BoxCloneSyncService<Uri, MaybeHttpsStream<TokioIo<TcpStream>>, BoxError>;
 
 /// Starts a client.
 ///
@@ -35,89 +36,7 @@ pub type Way = BoxCloneSyncService<Uri, MaybeHttpsStream<TokioIo<TcpStream>>, Bo
 /// When the configuration's certificates or credentials are not usable, or the proxy is of an unknown kind.
 pub fn builder(config: Config) -> kube::Result<ClientBuilder<Transport>> {
     crate::service::install_crypto();
-    let https = config.rustls_https_connector_with_connector(way(&config)?)?;
-    over(&config, https)
-}
-
-/// Opens connections to an API server, through the proxy that the configuration names.
-///
-/// # Errors
-///
-/// When the proxy is of an unknown kind, or TLS to it cannot be set up.
-pub fn way(config: &Config) -> kube::Result<Way> {
-    let Some(proxy) = &config.proxy_url else { return Ok(plain(tcp())) };
-    Ok(match proxy.scheme_str() {
-        Some("http") => plain(tunnel(proxy, tcp())),
-        Some("https") => {
-            let https = config.rustls_https_connector_with_connector(tcp())?;
-            BoxCloneSyncService::new(tunnel(proxy, https).map_err(BoxError::from))
-        }
-        Some("socks5") => plain(socks(proxy, tcp())),
-        // The error is shown in conditions.
-        _ => return Err(kube::Error::ProxyProtocolUnsupported { proxy_url: Box::new(without_user(proxy)) }),
-    })
-}
-
-/// Returns the address without user and password.
-fn without_user(proxy: &Uri) -> Uri {
-    let mut parts = proxy.clone().into_parts();
-    let host = proxy.authority().and_then(|authority| authority.as_str().rsplit('@').next()?.parse().ok());
-    parts.authority = host;
-    Uri::from_parts(parts).unwrap_or_default()
-}
-
-/// Returns the part of the address before `@`, as it stands there.
-fn user(proxy: &Uri) -> Option<&str> {
-    Some(proxy.authority()?.as_str().rsplit_once('@')?.0)
-}
-
-/// Opens connections through a SOCKS5 proxy, with the user of its address.
-fn socks<C>(proxy: &Uri, connector: C) -> SocksV5<C> {
-    let socks = SocksV5::new(proxy.clone(), connector);
-    let Some(user) = user(proxy) else { return socks };
-    let (name, password) = user.split_once(':').unwrap_or((user, ""));
-    let decoded = |text| percent_encoding::percent_decode_str(text).decode_utf8_lossy().into_owned();
-    socks.with_auth(decoded(name), decoded(password))
-}
-
-fn plain<C>(connector: C) -> Way
-where
-    C: Service<Uri, Response = TokioIo<TcpStream>> + Clone + Send + Sync + 'static,
-    C::Future: Send + 'static,
-    C::Error: Into<BoxError> + 'static,
-{
-    BoxCloneSyncService::new(connector.map_response(MaybeHttpsStream::Http).map_err(Into::<BoxError>::into))
-}
-
-/// Opens connections through an HTTP proxy, with the user of its address.
-fn tunnel<C>(proxy: &Uri, connector: C) -> Tunnel<C> {
-    let tunnel = Tunnel::new(proxy.clone(), connector);
-    let header = user(proxy).map(|user| {
-        let decoded: Vec<u8> = percent_encoding::percent_decode_str(user).collect();
-        HeaderValue::try_from(format!("Basic {}", STANDARD.encode(decoded)))
-    });
-    match header {
-        Some(Ok(header)) => tunnel.with_auth(header),
-        _ => tunnel,
-    }
-}
-
-/// Opens TCP connections that send each request at once. By default the system holds back what is sent after a handshake until
-/// the other side has acknowledged the handshake, which it puts off for 40 ms.
-fn tcp() -> HttpConnector {
-    let mut connector = HttpConnector::new();
-    connector.enforce_http(false);
-    connector.set_nodelay(true);
-    connector
-}
-
-/// Starts a client whose connections come from `https`.
-///
-/// # Errors
-///
-/// When the credentials are not usable.
-pub fn over(config: &Config, https: HttpsConnector<Way>) -> kube::Result<ClientBuilder<Transport>> {
-    let mut connector = TimeoutConnector::new(https);
+    let mut connector = TimeoutConnector::new(tls::over(&config, way(&config)?)?);
     connector.set_connect_timeout(config.connect_timeout);
     connector.set_read_timeout(config.read_timeout);
     connector.set_write_timeout(config.write_timeout);
@@ -133,7 +52,80 @@ pub fn over(config: &Config, https: HttpsConnector<Way>) -> kube::Result<ClientB
         .map_response(|answer: Response<_>| {
             answer.map(|body| Box::new(body.map_err(BoxError::from)) as Box<DynBody>)
         });
-    Ok(ClientBuilder::new(service.boxed(), config.default_namespace.clone()))
+    Ok(ClientBuilder::new(service.boxed(), config.default_namespace))
+}
+
+/// Opens connections to an API server, through the proxy that the configuration names.
+///
+/// # Errors
+///
+/// When the proxy is of an unknown kind, or TLS to it cannot be set up.
+pub(super) fn way(config: &Config) -> kube::Result<Way> {
+    let Some(proxy) = &config.proxy_url else { return Ok(plain(tcp())) };
+    Ok(match proxy.scheme_str() {
+        Some("http") => plain(tunnel(proxy, tcp())),
+        Some("https") => {
+            BoxCloneSyncService::new(tunnel(proxy, tls::over(config, tcp())?).map_err(BoxError::from))
+        }
+        Some("socks5") => plain(socks(proxy, tcp())),
+        // The error is shown in conditions.
+        _ => return Err(kube::Error::ProxyProtocolUnsupported { proxy_url: Box::new(without_user(proxy)) }),
+    })
+}
+
+/// Returns the address without user and password.
+fn without_user(proxy: &Uri) -> Uri {
+    let mut parts = proxy.clone().into_parts();
+    let host = proxy.authority().and_then(|authority| authority.as_str().rsplit('@').next()?.parse().ok());
+    parts.authority = host;
+    Uri::from_parts(parts).unwrap_or_default()
+}
+
+/// Returns the user and the password that stand in the address, without escapes.
+fn credentials(proxy: &Uri) -> Option<(String, String)> {
+    let (user, _) = proxy.authority()?.as_str().rsplit_once('@')?;
+    let (name, password) = user.split_once(':').unwrap_or((user, ""));
+    let decoded = |text| percent_encoding::percent_decode_str(text).decode_utf8_lossy().into_owned();
+    Some((decoded(name), decoded(password)))
+}
+
+/// Opens connections through a SOCKS5 proxy, with the user of its address.
+fn socks<C>(proxy: &Uri, connector: C) -> SocksV5<C> {
+    let socks = SocksV5::new(proxy.clone(), connector);
+    match credentials(proxy) {
+        Some((name, password)) => socks.with_auth(name, password),
+        None => socks,
+    }
+}
+
+fn plain<C>(connector: C) -> Way
+where
+    C: Service<Uri, Response = TokioIo<TcpStream>> + Clone + Send + Sync + 'static,
+    C::Future: Send + 'static,
+    C::Error: Into<BoxError> + 'static,
+{
+    BoxCloneSyncService::new(connector.map_response(MaybeHttpsStream::Http).map_err(Into::<BoxError>::into))
+}
+
+/// Opens connections through an HTTP proxy, with the user of its address.
+fn tunnel<C>(proxy: &Uri, connector: C) -> Tunnel<C> {
+    let tunnel = Tunnel::new(proxy.clone(), connector);
+    let header = credentials(proxy).map(|(name, password)| {
+        HeaderValue::try_from(format!("Basic {}", STANDARD.encode(format!("{name}:{password}"))))
+    });
+    match header {
+        Some(Ok(header)) => tunnel.with_auth(header),
+        _ => tunnel,
+    }
+}
+
+/// Opens TCP connections that send each request at once. By default the system holds back what is sent after a handshake until
+/// the other side has acknowledged the handshake, which it puts off for 40 ms.
+fn tcp() -> HttpConnector {
+    let mut connector = HttpConnector::new();
+    connector.enforce_http(false);
+    connector.set_nodelay(true);
+    connector
 }
 
 #[cfg(test)]
@@ -151,11 +143,12 @@ mod tests {
         assert!(connection.into_inner().nodelay().unwrap());
     }
 
-    async fn read_head(stream: &mut TcpStream) {
+    async fn read_head(stream: &mut TcpStream) -> String {
         let mut head = Vec::new();
         while !head.ends_with(b"\r\n\r\n") {
             head.push(stream.read_u8().await.unwrap());
         }
+        String::from_utf8(head).unwrap()
     }
 
     #[test]
@@ -188,6 +181,26 @@ mod tests {
         assert!(connected.is_err(), "the proxy has hung up");
         assert!(has_login);
         assert_eq!(&login, b"\x01\x02me\x04p@ss");
+    }
+
+    /// The colon is there without a password, too (RFC 7617).
+    #[rstest::rstest]
+    #[case("me:p%40ss", "me:p@ss")]
+    #[case("me", "me:")]
+    #[case(":p", ":p")]
+    #[tokio::test]
+    async fn an_http_proxy_gets_the_user_of_its_address(#[case] user: &str, #[case] expected: &str) {
+        let proxy = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = format!("http://{user}@{}", proxy.local_addr().unwrap());
+        let mut connector = tunnel(&address.parse().unwrap(), tcp());
+        let asked = async move {
+            let (mut stream, _) = proxy.accept().await.unwrap();
+            read_head(&mut stream).await
+        };
+        let (connected, head) = tokio::join!(connector.call("http://api.example".parse().unwrap()), asked);
+        assert!(connected.is_err(), "the proxy has hung up");
+        let header = format!("\r\nProxy-Authorization: Basic {}\r\n", STANDARD.encode(expected));
+        assert!(head.contains(&header), "{head}");
     }
 
     /// KS-IMP-5

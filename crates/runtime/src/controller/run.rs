@@ -166,7 +166,8 @@ pub enum Next {
     After(Duration),
     /// After the exponential retry delay.
     Backoff,
-    /// After the exponential retry delay, and not before this long (the longest retry delay at most): a server has asked for it.
+    /// After the exponential retry delay, or after the time that a server has asked for where that is longer, but never longer than
+    /// the longest retry delay.
     BackoffFrom(Duration),
     /// Runs again when a watch reports a change, and at the latest after this long. No worker is held.
     Wait {

@@ -143,6 +143,24 @@ async fn another_authority_and_another_name_are_refused() {
     served.stop().await;
 }
 
+/// Whoever has the key of one server that is believed does not speak for others.
+#[tokio::test]
+async fn the_certificate_of_a_server_vouches_for_no_other() {
+    let served = Served::without_certificate().await;
+    let params = || rcgen::CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+    let [key, other_key] = [(); 2].map(|()| rcgen::KeyPair::generate().unwrap());
+    let (own, key_pem) = (params().self_signed(&key).unwrap(), key.serialize_pem());
+    let forged = params().signed_by(&other_key, &rcgen::Issuer::new(params(), key)).unwrap();
+    served.folder.write("ca.crt", own.pem()).unwrap();
+    for (certificate, key, is_believed) in [(own, key_pem, true), (forged, other_key.serialize_pem(), false)]
+    {
+        served.folder.write("tls.key", key).unwrap();
+        served.folder.write("tls.crt", certificate.pem()).unwrap();
+        assert_eq!(health(served.peers().connect(&served.address).unwrap()).await.is_ok(), is_believed);
+    }
+    served.stop().await;
+}
+
 /// `--grpc-tls-issue-secret`: the Secret holds what the other flags need. The test does what kubelet does with it.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_service_issues_a_certificate_that_its_peers_trust() {

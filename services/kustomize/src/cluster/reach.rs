@@ -14,8 +14,7 @@ use tower::buffer::BufferLayer;
 use tower::filter::AsyncFilterLayer;
 use tower::timeout::TimeoutLayer;
 
-use super::entrance::Entrance;
-use super::pinned;
+use super::login::ClusterLogin;
 use super::target::TargetError;
 
 /// Longest wait for the head of an answer (KS-IMP-6). A watch's head comes at once.
@@ -31,23 +30,20 @@ const DOWN: Duration = Duration::from_secs(20);
 /// A run that finds another one asking comes back after this long.
 const ASKING: Duration = Duration::from_secs(1);
 
-/// Makes a client of a kubeconfig that was cleaned; it gives up silent servers. Requests carry the token of the entrance, if
+/// Makes a client of a kubeconfig that was cleaned; it gives up silent servers. Requests carry the token of the login, if
 /// there is one.
-pub(super) fn client(kubeconfig: Kubeconfig, entrance: Option<Arc<Entrance>>) -> Result<Client, String> {
+pub(super) fn client(kubeconfig: Kubeconfig, login: Option<Arc<ClusterLogin>>) -> Result<Client, String> {
     let config = weir_runtime::client::kubeconfig::config(&kubeconfig, &KubeConfigOptions::default());
     let mut config = config.map_err(|error| error.to_string())?;
     config.connect_timeout = Some(CONNECT);
     weir_runtime::client::kubeconfig::drop_credentials_over_plain_http(&mut config);
-    let builder = match pinned::builder(&config)? {
-        Some(builder) => builder,
-        None => weir_runtime::client::builder(config).map_err(|error| error.to_string())?,
-    };
+    let builder = weir_runtime::client::builder(config).map_err(|error| error.to_string())?;
     let timeout = TimeoutLayer::new(ANSWER);
-    let Some(entrance) = entrance else { return Ok(builder.with_layer(&timeout).build()) };
+    let Some(login) = login else { return Ok(builder.with_layer(&timeout).build()) };
     let authorize = AsyncFilterLayer::new(move |mut request: http::Request<Body>| {
-        let entrance = Arc::clone(&entrance);
+        let login = Arc::clone(&login);
         async move {
-            request.headers_mut().insert(AUTHORIZATION, entrance.header().await?);
+            request.headers_mut().insert(AUTHORIZATION, login.header().await?);
             Ok::<_, BoxError>(request)
         }
     });

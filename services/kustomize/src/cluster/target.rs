@@ -10,8 +10,8 @@ use weir_api::Kustomization;
 use weir_api::kustomize::KubeConfigReference;
 use weir_runtime::ObjectKey;
 
-use super::entrance::{Entrance, Opened};
 use super::kubeconfig::{self, Trust};
+use super::login::{ClusterLogin, Opened};
 use super::reach::{self, Reach};
 use super::{Cluster, Clusters, Remote, Remotes};
 
@@ -72,14 +72,14 @@ impl Clusters {
     }
 
     async fn by_config_map(&self, key: &ObjectKey, name: &str) -> Result<Cluster, String> {
-        let entrance = self.0.entrances.find(key, name).await?;
-        let Opened { kubeconfig, fingerprint } = entrance.open().await?;
+        let login = self.0.logins.find(key, name).await?;
+        let Opened { kubeconfig, fingerprint } = login.open().await?;
         if let Some(known) = self.known(key, fingerprint) {
-            let kept = known.0.remote.as_ref().and_then(|remote| remote.entrance.as_ref());
-            kept.inspect(|kept| kept.renew(&entrance));
+            let kept = known.0.remote.as_ref().and_then(|remote| remote.login.as_ref());
+            kept.inspect(|kept| kept.renew(&login));
             return Ok(known);
         }
-        self.make(key, fingerprint, kubeconfig, Some(Arc::new(entrance)))
+        self.make(key, fingerprint, kubeconfig, Some(Arc::new(login)))
     }
 
     fn by_secret(&self, key: &ObjectKey, bytes: &[u8]) -> Result<Cluster, String> {
@@ -101,12 +101,12 @@ impl Clusters {
         key: &ObjectKey,
         fingerprint: [u8; 32],
         kubeconfig: Kubeconfig,
-        entrance: Option<Arc<Entrance>>,
+        login: Option<Arc<ClusterLogin>>,
     ) -> Result<Cluster, String> {
-        let client = reach::client(kubeconfig, entrance.clone())?;
+        let client = reach::client(kubeconfig, login.clone())?;
         let shutdown = self.0.make.shutdown.child_token();
         let guard = shutdown.clone().drop_guard();
-        let made = Remote { fingerprint, reach: Reach::default(), entrance, _guard: guard };
+        let made = Remote { fingerprint, reach: Reach::default(), login, _guard: guard };
         let cluster = self.0.make.cluster(client, shutdown, Some(made));
         self.0.remotes.lock().keep(key, fingerprint, cluster)
     }

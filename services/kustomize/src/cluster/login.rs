@@ -1,4 +1,4 @@
-//! Ways into the clusters that ConfigMaps describe (KS-IMP-7 to KS-IMP-11): tokens of a cloud, or of this cluster for those that
+//! Logins to the clusters that ConfigMaps describe (KS-IMP-7 to KS-IMP-11): tokens of a cloud, or of this cluster for those that
 //! trust it.
 
 use std::sync::Arc;
@@ -34,7 +34,7 @@ const NAMELESS: &str = "names no serviceAccountName: with --default-service-acco
 
 /// Reads the ConfigMaps and gets the tokens.
 #[derive(Clone)]
-pub(crate) struct Entrances {
+pub(crate) struct ClusterLogins {
     client: Client,
     logins: Logins,
     workload_identity: bool,
@@ -51,8 +51,8 @@ pub(crate) enum OwnIdentity {
     ForNamespace(String),
 }
 
-/// The way of one Kustomization into a cluster.
-pub(super) struct Entrance {
+/// The login of one Kustomization to a cluster.
+pub(super) struct ClusterLogin {
     logins: Logins,
     spec: ClusterSpec,
     owner: ObjectKey,
@@ -67,14 +67,13 @@ struct Kept {
     until: SystemTime,
 }
 
-/// An open entrance: the kubeconfig of the cluster, and a fingerprint that differs where the
-/// cluster or its user does.
+/// A cluster that was logged in to: its kubeconfig, and a fingerprint that differs where the cluster or its user does.
 pub(super) struct Opened {
     pub(super) kubeconfig: Kubeconfig,
     pub(super) fingerprint: [u8; 32],
 }
 
-impl Entrances {
+impl ClusterLogins {
     /// `client` reads the ConfigMaps as the service itself (KS-IMP-2). Logins are counted as Flux does it (KS-MET-2).
     pub(crate) fn new(
         client: Client,
@@ -87,7 +86,7 @@ impl Entrances {
     }
 
     /// Reads the description of a cluster (KS-IMP-7).
-    pub(super) async fn find(&self, owner: &ObjectKey, name: &str) -> Result<Entrance, String> {
+    pub(super) async fn find(&self, owner: &ObjectKey, name: &str) -> Result<ClusterLogin, String> {
         let namespace = &owner.namespace;
         let api: Api<ConfigMap> = Api::namespaced(self.client.clone(), namespace);
         let failed = |error: String| format!("failed to get configmap {namespace}/{name}: {error}");
@@ -116,7 +115,7 @@ impl Entrances {
             return Err(format!("configmap {namespace}/{name} {NAMELESS}"));
         }
         let (logins, owner) = (self.logins.clone(), owner.clone());
-        Ok(Entrance { logins, spec, owner, account, kept: Mutex::default() })
+        Ok(ClusterLogin { logins, spec, owner, account, kept: Mutex::default() })
     }
 
     pub(super) fn forget(&self, key: &ObjectKey) {
@@ -133,7 +132,7 @@ impl OwnIdentity {
     }
 }
 
-impl Entrance {
+impl ClusterLogin {
     /// Gets a token, and the place of the cluster.
     pub(super) async fn open(&self) -> Result<Opened, String> {
         let login = self.log_in().await?;
@@ -152,7 +151,7 @@ impl Entrance {
         Ok(Opened { kubeconfig: kubeconfig(address.as_str(), ca), fingerprint: hash.finalize().into() })
     }
 
-    /// Takes over the token of another way to the same cluster with the same identity.
+    /// Takes over the token of another login to the same cluster with the same identity.
     pub(super) fn renew(&self, newer: &Self) {
         let kept = newer.kept.lock().clone();
         *self.kept.lock() = kept;
@@ -228,11 +227,11 @@ mod tests {
         let logins = Logins::new(client.clone(), LoginOptions::default()).unwrap();
         let metrics = Metrics::default();
         metrics.register(|registry| logins.register(registry));
-        let Entrances { logins, .. } = Entrances::new(client, logins, false, OwnIdentity::ForAll);
+        let ClusterLogins { logins, .. } = ClusterLogins::new(client, logins, false, OwnIdentity::ForAll);
         let spec = ClusterSpec { address: "https://127.0.0.1:1".to_owned(), ..ClusterSpec::default() };
         let owner = ObjectKey::new("apps".to_owned(), "web".to_owned());
-        let entrance = Entrance { logins, spec, owner, account: None, kept: Mutex::default() };
-        let error = entrance.open().await.err().unwrap();
+        let login = ClusterLogin { logins, spec, owner, account: None, kept: Mutex::default() };
+        let error = login.open().await.err().unwrap();
         let text = metrics.encode().unwrap();
         let series = "{event_type=\"cache_miss\",kind=\"Kustomization\",name=\"web\",namespace=\"apps\",operation=\"fetch_kubeconfig\"} 1";
         assert!(text.contains(series), "{error}\n{text}");
