@@ -80,7 +80,7 @@ impl Mapper {
         })
     }
 
-    /// Forgets the kinds of a group version, and which versions the group has: the cluster has not what was asked for there.
+    /// Forgets the kinds of a group version, and which versions the group has: they turned out to be outdated.
     pub(crate) fn forget(&self, api_version: &str) {
         self.versions.write().remove(api_version);
         self.groups.write().remove(split_api_version(api_version).0);

@@ -222,6 +222,7 @@ mod tests {
     #[case(("v1", "PersistentVolumeClaim"), json!({"spec": {"selector": {}}}), json!({"spec": {"selector": {}}}))]
     #[case(("discovery.k8s.io/v1", "EndpointSlice"), json!({"ports": [], "endpoints": [{"hostname": "", "zone": null}]}), json!({"ports": [], "endpoints": [{"hostname": ""}]}))]
     #[case(("networking.k8s.io/v1", "NetworkPolicy"), json!({"spec": {"podSelector": {}, "ingress": [], "policyTypes": ["Ingress"]}}), json!({"spec": {"podSelector": {}, "policyTypes": ["Ingress"]}}))]
+    #[case(("scheduling.k8s.io/v1", "PriorityClass"), json!({"globalDefault": false, "value": 1}), json!({"value": 1}))]
     #[case(("example.com/v1", "Deployment"), json!({"spec": {"paused": false, "tolerations": []}}), json!({"spec": {"paused": false, "tolerations": []}}))]
     #[case(("v1", "Service"), json!({"spec": {"clusterIP": "None"}}), json!({"spec": {"clusterIP": "None"}}))]
     #[case(("v1", "Pod"), json!({"spec": "odd"}), json!({"spec": "odd"}))]

@@ -186,7 +186,7 @@ pub(crate) fn migration(live: &ObjectMeta, api_version: &str) -> Option<Value> {
 }
 
 /// Returns true for a refusal because of a field manager: its entry in the live object is of a version of the API that does not know one of
-/// its fields. Of an unknown field in the manifest the server speaks in other words.
+/// its fields. The message about an unknown field of the manifest itself begins in another way.
 pub(crate) fn is_of_another_version(error: &kube::Error) -> bool {
     let text = whole_text(error);
     text.contains(undeclared::COMPLAINT) && !text.starts_with("failed to create typed patch object")

@@ -191,7 +191,8 @@ impl Session {
     }
 
     /// Finds an object of an inventory: where it is, and its metadata. A version that is no longer served is forgotten: the object may be
-    /// there in another one. Only one whose kind the cluster does not have is gone: its replicas disagree while a definition changes.
+    /// there in another one. An address that is not served does not prove that the object is gone: an API server's replicas disagree while a
+    /// definition changes.
     async fn find(&self, entry: &Entry) -> Result<Option<(Arc<Mapping>, DynamicObject)>, Unread> {
         let mut finds = 0;
         loop {

@@ -25,8 +25,8 @@ const COUNTED: [&str; 7] = [
 /// Fields of a Service that only one can have.
 const ADDRESSES: [&str; 3] = ["clusterIP", "clusterIPs", "healthCheckNodePort"];
 
-/// Returns true for a manifest of an object that is there, or was, in one state: it was written out of a cluster, and nobody can make it
-/// anew.
+/// Returns true for a manifest that names one state of an object, as one that was exported from a cluster: no new object can be made
+/// of it.
 pub(crate) fn is_of_one_state(manifest: &Manifest) -> bool {
     let has =
         |field| manifest.value().pointer(field).and_then(Value::as_str).is_some_and(|it| !it.is_empty());

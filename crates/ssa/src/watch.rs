@@ -183,12 +183,8 @@ impl Inner {
             Some(Way::RequestsUntil(time)) if *time > now => return None,
             _ => {}
         }
-        let watches = ways.values().filter(|way| way.is_watch()).count();
-        if watches >= MAX_WATCHES || (is_split && ways.len() >= MAX_SCOPES) {
-            let kind = &scope.kind.kind;
-            let tell =
-                || tracing::warn!(at_most = MAX_WATCHES, kind, "objects are asked for instead of watched");
-            self.full.call_once(tell);
+        if is_full(&ways) || (is_split && ways.len() >= MAX_SCOPES) {
+            self.tell_full(&scope.kind);
             let way = if is_split { Way::Namespaces { is_complete: false } } else { Way::Requests };
             ways.insert(Scope::everywhere(scope.kind), way);
             return None;
@@ -214,16 +210,31 @@ impl Inner {
         ways.insert(all.clone(), Way::Namespaces { is_complete: true });
     }
 
-    /// Ends the watches of a kind's namespaces once that of all has listed, so that its objects are watched all the time.
-    fn unite(&self, scope: &Scope) {
+    /// Ends the watches of a kind's namespaces once that of all has listed, so that its objects are watched all the time. Returns false
+    /// where it had none, and there are as many watches as there may be: after a refusal of many kinds, all of them come back.
+    fn unite(&self, scope: &Scope) -> bool {
         let mut ways = self.ways.lock();
-        if matches!(ways.get(scope), Some(Way::Namespaces { .. })) {
-            keep_namespaces(&mut ways, &scope.kind, |_| false);
-            ways.insert(scope.clone(), Way::Watch(self.shutdown.child_token()));
+        if !matches!(ways.get(scope), Some(Way::Namespaces { .. })) {
+            return true;
         }
+        keep_namespaces(&mut ways, &scope.kind, |_| false);
+        let has_room = !is_full(&ways);
+        let way = if has_room { Way::Watch(self.shutdown.child_token()) } else { Way::Requests };
+        ways.insert(scope.clone(), way);
+        if !has_room {
+            self.tell_full(&scope.kind);
+        }
+        has_room
     }
 
-    /// Ends when the server refuses the kind for good, with its answer.
+    /// Tells once that there are as many watches as there may be.
+    fn tell_full(&self, kind: &GroupKind) {
+        let kind = &kind.kind;
+        let tell = || tracing::warn!(at_most = MAX_WATCHES, kind, "objects are asked for instead of watched");
+        self.full.call_once(tell);
+    }
+
+    /// Ends when the server refuses the kind for good, with its answer, or when there are too many watches.
     async fn watch(self: &Arc<Self>, scope: &Scope, mapping: &Mapping) -> Option<watcher::Error> {
         let config = watcher::Config::default().labels(&self.label).page_size(PAGE);
         let is_metadata = METADATA_ONLY.contains(&(scope.kind.group.as_str(), scope.kind.kind.as_str()));
@@ -272,7 +283,9 @@ impl Inner {
                 Ok(Event::InitDone) => {
                     let missed = self.ledger.listed(scope, depth, &std::mem::take(&mut present), began);
                     missed.into_iter().for_each(|missed| self.look_for(missed, mapping));
-                    self.unite(scope);
+                    if !self.unite(scope) {
+                        return None;
+                    }
                 }
                 Ok(Event::Apply(mut object)) => {
                     self.ledger.saw(&id_of(kind, &object.meta), &mut object);
@@ -314,6 +327,10 @@ impl Inner {
         let has_label = meta.labels.is_some_and(|labels| labels.contains_key(&self.label));
         meta.uid.as_ref() == Some(&missed.uid) && meta.deletion_timestamp.is_none() && !has_label
     }
+}
+
+fn is_full(ways: &HashMap<Scope, Way>) -> bool {
+    ways.values().filter(|way| way.is_watch()).count() >= MAX_WATCHES
 }
 
 /// Ends the watches of a kind's namespaces but those that are kept, and forgets that any were refused.
@@ -382,180 +399,4 @@ fn refusal(error: &watcher::Error) -> Option<u16> {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::convert::Infallible;
-    use std::future::pending;
-
-    use kube::client::Body;
-    use kube::core::{ApiResource, GroupVersionKind};
-
-    use super::*;
-
-    #[tokio::test]
-    async fn kinds_beyond_the_most_watches_count_as_unwatched() {
-        let silent = |_: http::Request<Body>| pending::<Result<http::Response<Body>, Infallible>>();
-        let client = Client::new(tower::service_fn(silent), "default");
-        let ledger = Arc::new(Ledger::new("kustomize-controller", &[], |_, _, _| {}));
-        let shutdown = CancellationToken::new();
-        let watches = Watches::new(client, ledger, "example.com/name".to_owned(), shutdown.clone());
-        for number in 0..MAX_WATCHES + 2 {
-            assert_eq!(watches.unwatched(), number.saturating_sub(MAX_WATCHES));
-            let kind = GroupVersionKind::gvk("example.com", "v1", &format!("Kind{number}"));
-            let mapping = Mapping { resource: ApiResource::from_gvk(&kind), is_namespaced: true };
-            watches.ensure(&mapping, "apps");
-            watches.ensure(&mapping, "apps");
-        }
-        assert_eq!(watches.unwatched(), 2);
-        shutdown.cancel();
-        watches.stopped().await;
-    }
-
-    /// Watches of a cluster in which one object was applied, its kind, and the end of the watches.
-    fn of_one_object(client: Client) -> (Watches, Mapping, CancellationToken) {
-        let ledger = Arc::new(Ledger::new("kustomize-controller", &[], |_, _, _| {}));
-        let owner = crate::Owner { group: "g".into(), name: "o".into(), namespace: "apps".into() };
-        ledger.make_room(&owner, &"apps_web_example.com_Thing".parse().unwrap());
-        let shutdown = CancellationToken::new();
-        let watches = Watches::new(client, ledger, "example.com/name".to_owned(), shutdown.clone());
-        let kind = GroupVersionKind::gvk("example.com", "v1", "Thing");
-        (watches, Mapping { resource: ApiResource::from_gvk(&kind), is_namespaced: true }, shutdown)
-    }
-
-    /// KS-IMP-7: as an identity with rights in a namespace.
-    #[tokio::test]
-    async fn a_kind_that_may_be_watched_in_a_namespace_only_is_watched_there() {
-        let (asked, mut paths) = tokio::sync::mpsc::channel(8);
-        let answer = move |request: http::Request<Body>| {
-            let path = request.uri().path().to_owned();
-            let is_allowed = path.contains("/namespaces/apps/");
-            let _told = asked.try_send(path);
-            async move {
-                if is_allowed {
-                    return pending().await;
-                }
-                let status = Body::from(br#"{"kind":"Status","status":"Failure","code":403}"#.to_vec());
-                Ok::<_, Infallible>(http::Response::builder().status(403).body(status).unwrap())
-            }
-        };
-        let (watches, mapping, shutdown) = of_one_object(Client::new(tower::service_fn(answer), "default"));
-        watches.ensure(&mapping, "apps");
-        assert_eq!(paths.recv().await.unwrap(), "/apis/example.com/v1/things");
-        assert_eq!(paths.recv().await.unwrap(), "/apis/example.com/v1/namespaces/apps/things");
-        assert_eq!(watches.unwatched(), 0);
-        watches.ensure(&mapping, "other");
-        assert_eq!(paths.recv().await.unwrap(), "/apis/example.com/v1/namespaces/other/things");
-        shutdown.cancel();
-        watches.stopped().await;
-        assert!(paths.try_recv().is_err(), "each is asked for once");
-    }
-
-    fn answered(code: u16, body: &str) -> http::Response<Body> {
-        let body = Body::from(body.as_bytes().to_vec());
-        http::Response::builder().status(code).body(body).unwrap()
-    }
-
-    /// KS-IMP-7: an API server that has just started refuses for a moment what it admits later.
-    #[tokio::test(start_paused = true)]
-    async fn a_kind_that_was_split_by_a_passing_refusal_is_one_watch_again() {
-        let (asked, mut requests) = tokio::sync::mpsc::channel(16);
-        let refusals = std::sync::atomic::AtomicUsize::new(2);
-        let answer = move |request: http::Request<Body>| {
-            let uri = request.uri().to_string();
-            let (is_of_all, is_watch) = (!uri.contains("/namespaces/"), uri.contains("watch=true"));
-            let counted = |left: usize| left.checked_sub(1);
-            let relaxed = std::sync::atomic::Ordering::Relaxed;
-            let is_refused = is_of_all && refusals.fetch_update(relaxed, relaxed, counted).is_ok();
-            let _told = asked.try_send((request.uri().path().to_owned(), is_watch));
-            async move {
-                let empty = r#"{"kind":"ThingList","apiVersion":"example.com/v1","metadata":{"resourceVersion":"1"},"items":[]}"#;
-                Ok::<_, Infallible>(match (is_refused, is_watch) {
-                    (true, _) => answered(403, r#"{"kind":"Status","status":"Failure","code":403}"#),
-                    (false, false) => answered(200, empty),
-                    (false, true) => return pending().await,
-                })
-            }
-        };
-        let (watches, mapping, shutdown) = of_one_object(Client::new(tower::service_fn(answer), "default"));
-        let of_all = "/apis/example.com/v1/things".to_owned();
-        let of = |namespace: &str| format!("/apis/example.com/v1/namespaces/{namespace}/things");
-        watches.ensure(&mapping, "apps");
-        let first = [(of_all.clone(), false), (of("apps"), false), (of("apps"), true)];
-        for expected in first {
-            assert_eq!(requests.recv().await.unwrap(), expected);
-        }
-        watches.ensure(&mapping, "unrecorded");
-        let second = [(of("unrecorded"), false), (of("unrecorded"), true), (of_all.clone(), false)];
-        for expected in second {
-            assert_eq!(requests.recv().await.unwrap(), expected);
-        }
-        let scope = |namespace: Option<&str>| {
-            let kind = GroupKind { group: "example.com".to_owned(), kind: "Thing".to_owned() };
-            Scope { kind, namespace: namespace.map(str::to_owned) }
-        };
-        // The second refusal was heard by now.
-        let third = [(of_all.clone(), false), (of_all, true)];
-        assert_eq!(requests.recv().await.unwrap(), third[0]);
-        let is_known = watches.0.ways.lock().contains_key(&scope(Some("unrecorded")));
-        assert!(!is_known, "a namespace without objects is forgotten");
-        assert_eq!(requests.recv().await.unwrap(), third[1]);
-        let ways: Vec<_> =
-            watches.0.ways.lock().iter().map(|(scope, way)| (scope.clone(), way.is_watch())).collect();
-        assert_eq!(ways, [(scope(None), true)]);
-        // The watch of all itself and nothing else is left.
-        assert_eq!(watches.0.tasks.len(), 1);
-        shutdown.cancel();
-        watches.stopped().await;
-    }
-
-    /// KS-IMP-7: a kind counts once, however many of its namespaces are not watched.
-    #[tokio::test]
-    async fn a_kind_with_more_namespaces_than_watches_counts_as_one() {
-        let answer = |request: http::Request<Body>| async move {
-            match request.uri().path().contains("/namespaces/") {
-                true => pending().await,
-                false => {
-                    Ok::<_, Infallible>(answered(403, r#"{"kind":"Status","status":"Failure","code":403}"#))
-                }
-            }
-        };
-        let client = Client::new(tower::service_fn(answer), "default");
-        let ledger = Arc::new(Ledger::new("kustomize-controller", &[], |_, _, _| {}));
-        let owner = crate::Owner { group: "g".into(), name: "o".into(), namespace: "apps".into() };
-        for number in 0..MAX_WATCHES + 2 {
-            ledger.make_room(&owner, &format!("n{number}_web_example.com_Thing").parse().unwrap());
-        }
-        let shutdown = CancellationToken::new();
-        let watches = Watches::new(client, ledger, "example.com/name".to_owned(), shutdown.clone());
-        let kind = GroupVersionKind::gvk("example.com", "v1", "Thing");
-        let mapping = Mapping { resource: ApiResource::from_gvk(&kind), is_namespaced: true };
-        watches.ensure(&mapping, "n0");
-        weir_testkit::eventually("the namespaces are watched", REFUSED, async || {
-            (watches.unwatched() == 1).then_some(())
-        })
-        .await
-        .unwrap();
-        assert_eq!(watches.0.ways.lock().len(), MAX_WATCHES + 1);
-        shutdown.cancel();
-        watches.stopped().await;
-    }
-
-    #[rstest::rstest]
-    #[case::refused(403, 1)]
-    #[case::gone(404, 0)]
-    #[tokio::test]
-    async fn a_kind_that_is_gone_does_not_count(#[case] code: u16, #[case] expected: usize) {
-        let answer = move |_: http::Request<Body>| async move {
-            let status = format!(r#"{{"kind":"Status","status":"Failure","code":{code}}}"#);
-            Ok::<_, Infallible>(
-                http::Response::builder().status(code).body(Body::from(status.into_bytes())).unwrap(),
-            )
-        };
-        let client = Client::new(tower::service_fn(answer), "default");
-        let ledger = Arc::new(Ledger::new("kustomize-controller", &[], |_, _, _| {}));
-        let watches = Watches::new(client, ledger, "example.com/name".to_owned(), CancellationToken::new());
-        let kind = GroupVersionKind::gvk("example.com", "v1", "Gone");
-        watches.ensure(&Mapping { resource: ApiResource::from_gvk(&kind), is_namespaced: false }, "");
-        watches.stopped().await;
-        assert_eq!(watches.unwatched(), expected);
-    }
-}
+mod tests;

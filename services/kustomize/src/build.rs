@@ -228,8 +228,8 @@ fn build_from<F: FileSystem>(
         hasher.update(yaml.as_bytes());
         objects::collect(object, &mut manifests);
     }
-    if room::for_first(manifests.iter().map(|manifest| (manifest.id(), manifest.version()))) < manifests.len()
-    {
+    let named = room::for_first(manifests.iter().map(|manifest| (manifest.id(), manifest.version())));
+    if named < manifests.len() {
         return Err(Error::TooMany(manifests.len()));
     }
     manifests.iter_mut().for_each(|manifest| add_common_metadata(manifest, spec));

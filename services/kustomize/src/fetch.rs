@@ -25,12 +25,11 @@ const RETRY_PAUSE: (Duration, Duration) = (Duration::from_secs(1), Duration::fro
 /// Time without a message after which a stream is given up: other artifacts wait for their turn.
 const STALL_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Time after which a stream that is not had is dear: a connection that is refused costs nothing, packets that are lost cost the
-/// time of a connection.
-const DEAR_TRY: Duration = Duration::from_secs(1);
+/// Time from which a try for a stream is slow: a connection that is refused costs nothing, lost packets cost the time of a connection.
+const SLOW_TRY: Duration = Duration::from_secs(1);
 
-/// Time for which the stream is left alone once a dear try led nowhere and HTTP did not: with a network policy that knows Flux's
-/// ports alone, each download would wait for a connection first.
+/// Time for which the stream is left alone once a slow try failed and HTTP did not: with a network policy that knows Flux's ports alone,
+/// each download would wait for a connection first.
 const STREAM_PAUSE: Duration = Duration::from_secs(30);
 
 /// Time for one download, a bound for the clients only: each run has a limit of its own (KS-REC-40), and a stalled download ends
@@ -92,6 +91,8 @@ type StreamClient = ArtifactsClient<PeerChannel>;
 #[derive(Clone)]
 struct Stream {
     client: StreamClient,
+    /// Time from which a try is slow.
+    slow: Duration,
     /// Until when it is left alone.
     away: Arc<Mutex<Option<Instant>>>,
 }
@@ -103,7 +104,7 @@ impl Stream {
 
     /// Leaves it alone for a while if it took so long to find that it cannot be had.
     fn lost_after(&self, taken: Duration) {
-        if taken >= DEAR_TRY {
+        if taken >= self.slow {
             *self.away.lock() = Some(Instant::now() + STREAM_PAUSE);
         }
     }
@@ -136,8 +137,11 @@ impl Artifacts {
         routes: RouteMetrics,
     ) -> Result<Self, FetchError> {
         let limits = Limits { timeout: LONGEST_DOWNLOAD, ..Limits::on_disk(0) };
-        let stream =
-            stream.map(|channel| Stream { client: ArtifactsClient::new(channel), away: Arc::default() });
+        let stream = stream.map(|channel| Stream {
+            client: ArtifactsClient::new(channel),
+            slow: SLOW_TRY,
+            away: Arc::default(),
+        });
         let http = Fetcher::new(limits, hosts.source)?;
         let watcher_http = Fetcher::new(limits, hosts.watcher)?;
         let unpacking = Arc::new(Semaphore::new(UNPACKED_AT_ONCE));

@@ -20,7 +20,7 @@ mod extent;
 mod failure;
 mod finalize;
 #[cfg(test)]
-mod fixtures;
+pub(crate) mod fixtures;
 mod health;
 mod inventory;
 mod keys;

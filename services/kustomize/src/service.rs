@@ -21,7 +21,7 @@ use crate::args::{
     DISABLE_FAIL_FAST, EXTERNAL_ARTIFACT, GATES, GROUP_CHANGE_LOG, MIGRATE_API_VERSION, STRICT_SUBSTITUTIONS,
 };
 use crate::builds::Builds;
-use crate::cluster::{ClusterSettings, Clusters, Entrances, OwnIdentity, Trust};
+use crate::cluster::{ClusterLogins, ClusterSettings, Clusters, OwnIdentity, Trust};
 use crate::fetch::{Artifacts, LocalHosts};
 use crate::kustomization::{
     Keys, KustomizationReconciler, Memory, Overtaken, PruneLimit, SECRET, Settings, configs_of,
@@ -121,10 +121,10 @@ fn clusters(
         false => OwnIdentity::ForAll,
     };
     let has_gate = service.gates().enabled(WORKLOAD_IDENTITY);
-    let entrances = Entrances::new(service.client().clone(), logins, has_gate, own_identity);
+    let logins = ClusterLogins::new(service.client().clone(), logins, has_gate, own_identity);
     let client = service.client().clone();
     let shutdown = service.shutdown();
-    let clusters = Clusters::new(client, settings, entrances, shutdown, notify);
+    let clusters = Clusters::new(client, settings, logins, shutdown, notify);
     let watching = clusters.clone();
     metrics::register(service.metrics(), move || watching.unwatched());
     Ok(clusters)
@@ -277,6 +277,7 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
+    use crate::kustomization::fixtures;
 
     fn settings_of(flags: &[&str]) -> Settings {
         let args = Args::parse_from(["kustomize-controller"].iter().chain(flags));
@@ -286,25 +287,7 @@ mod tests {
 
     #[test]
     fn settings_without_flags_are_those_of_flux() {
-        let usual = settings_of(&[]);
-        let expected = Settings {
-            requeue_dependency: "30s".parse().unwrap(),
-            watched: None,
-            no_cross_namespace_refs: false,
-            has_external_artifacts: true,
-            workload_identity: false,
-            adds_ready_expr: false,
-            is_strict: true,
-            fails_fast: true,
-            concurrent_ssa: 4,
-            overridden_managers: Vec::new(),
-            custom_stage: Vec::new(),
-            overtaken: Overtaken::GivesWay,
-            migrates_versions: false,
-            groups_change_log: false,
-            prune_limit: PruneLimit::default(),
-        };
-        assert_eq!(format!("{usual:?}"), format!("{expected:?}"));
+        assert_eq!(format!("{:?}", settings_of(&[])), format!("{:?}", fixtures::settings()));
     }
 
     /// Each flag and gate changes its own setting, and no other.

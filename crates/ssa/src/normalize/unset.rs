@@ -125,7 +125,8 @@ const NUMBERS: [&str; 7] = [
     "nodePort",
     "successThreshold",
 ];
-const FLAGS: [&str; 9] = [
+const FLAGS: [&str; 10] = [
+    "globalDefault",
     "hostIPC",
     "hostNetwork",
     "hostPID",

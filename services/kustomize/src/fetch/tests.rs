@@ -91,35 +91,32 @@ async fn fetched(stand_in: StandIn) -> (Result<(VerifiedBlob, Route), Error>, us
     (world.blob().await, world.http.requests().len())
 }
 
-/// A stream whose end costs no time is tried again with the next download.
+/// A stream that is waited for in vain costs its time once, and is found again later. One that ends at once costs none.
 #[rstest]
-#[case::lost(b"", Status::unavailable("nobody listens"))]
-#[case::of_another(b"", Status::not_found("another service has it"))]
-#[case::overtaxed(b"", Status::resource_exhausted("too many streams"))]
-#[case::unreadable(b"", Status::internal("the disk"))]
-#[case::refused(b"", Status::permission_denied("no rights"))]
-#[case::broken_off(&CONTENT[..9], Status::unavailable("the service stops"))]
+#[case::slow(b"", Status::unavailable("packets are lost"), Duration::ZERO, 1)]
+#[case::lost(b"", Status::unavailable("nobody listens"), SLOW_TRY, 2)]
+#[case::of_another(b"", Status::not_found("another service has it"), Duration::ZERO, 2)]
+#[case::overtaxed(b"", Status::resource_exhausted("too many streams"), Duration::ZERO, 2)]
+#[case::unreadable(b"", Status::internal("the disk"), Duration::ZERO, 2)]
+#[case::refused(b"", Status::permission_denied("no rights"), Duration::ZERO, 2)]
+#[case::broken_off(&CONTENT[..9], Status::unavailable("the service stops"), Duration::ZERO, 2)]
 #[tokio::test]
-async fn a_stream_that_ends_at_once_is_tried_again(#[case] chunk: &'static [u8], #[case] end: Status) {
+async fn a_stream_that_was_slow_to_fail_is_left_alone_for_a_while(
+    #[case] chunk: &'static [u8],
+    #[case] end: Status,
+    #[case] slow: Duration,
+    #[case] expected: usize,
+) {
     let asked = Arc::new(AtomicUsize::new(0));
-    let world = World::start(StandIn { chunk, end: Some(end), asked: asked.clone() }).await;
+    let mut world = World::start(StandIn { chunk, end: Some(end), asked: asked.clone() }).await;
+    world.artifacts.stream.as_mut().unwrap().slow = slow;
     for _ in 0..2 {
         assert_eq!(world.blob().await.unwrap().1, Route::Http);
     }
-    assert_eq!(asked.load(Ordering::SeqCst), 2);
-}
-
-/// A stream that is waited for in vain costs its time once, and is found again later.
-#[tokio::test]
-async fn a_stream_that_took_long_is_left_alone_for_a_while() {
-    let asked = Arc::new(AtomicUsize::new(0));
-    let world = World::start(StandIn { chunk: CONTENT, asked: asked.clone(), ..StandIn::default() }).await;
-    let stream = world.artifacts.stream.as_ref().unwrap();
-    stream.lost_after(DEAR_TRY);
-    assert_eq!(world.blob().await.unwrap().1, Route::Http);
-    assert_eq!(asked.load(Ordering::SeqCst), 0);
-    *stream.away.lock() = Some(Instant::now());
-    assert_eq!(world.blob().await.unwrap().1, Route::Grpc);
+    assert_eq!(asked.load(Ordering::SeqCst), expected);
+    *world.artifacts.stream.as_ref().unwrap().away.lock() = Some(Instant::now());
+    world.blob().await.unwrap();
+    assert_eq!(asked.load(Ordering::SeqCst), expected + 1);
 }
 
 /// Without a way by HTTP the stream is the better one: it needs no server of files.

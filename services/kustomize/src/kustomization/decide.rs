@@ -29,7 +29,7 @@ pub(crate) enum Plan {
     /// Nothing yet: another run asks the remote cluster, or it does not answer for a moment. It is no news of this Kustomization, so
     /// nothing is reported.
     Postpone(Duration),
-    /// Say why nothing is done, and that the health check that goes on has ended by this.
+    /// Say why nothing is done. The health check that went on ends with it.
     GiveUp { waiting: Arc<Waiting>, failure: Failure },
     /// Say that the health check ends here, because something newer came; the next run is about that.
     Cancel { waiting: Arc<Waiting>, trigger: String },
@@ -64,7 +64,7 @@ const RULES: [Rule; 8] = [
     go_on_with_check,
     await_dependencies,
     await_cluster,
-    give_way,
+    |case| give_way(case.observed, case.settings),
     answer_watches,
     compare_everything,
     confirm,
@@ -134,11 +134,9 @@ fn await_cluster(case: &Case<'_>) -> Option<Plan> {
 }
 
 /// Ends a health check that something newer follows, and says so, if the gate is on (KS-HC-30).
-fn give_way(case: &Case<'_>) -> Option<Plan> {
-    let waiting =
-        case.observed.unit.waiting.as_ref().filter(|_| case.settings.overtaken == Overtaken::Cancels)?;
-    let trigger = trigger(case.observed)?;
-    Some(Plan::Cancel { waiting: Arc::clone(waiting), trigger })
+fn give_way(observed: &Observed, settings: &Settings) -> Option<Plan> {
+    let waiting = observed.unit.waiting.as_ref().filter(|_| settings.overtaken == Overtaken::Cancels)?;
+    Some(Plan::Cancel { waiting: Arc::clone(waiting), trigger: trigger(observed)? })
 }
 
 /// Puts drift right, if it is still there, when only watches have woken the run.
@@ -175,12 +173,7 @@ fn confirm(case: &Case<'_>) -> Option<Plan> {
 /// Nothing begins any more; a health check that goes on comes to its end, as in Flux.
 fn suspended(observed: &Observed, settings: &Settings) -> Plan {
     let Some(waiting) = &observed.unit.waiting else { return Plan::Leave };
-    match trigger(observed) {
-        Some(trigger) if settings.overtaken == Overtaken::Cancels => {
-            Plan::Cancel { waiting: Arc::clone(waiting), trigger }
-        }
-        _ => finish(observed, Arc::clone(waiting)),
-    }
+    give_way(observed, settings).unwrap_or_else(|| finish(observed, Arc::clone(waiting)))
 }
 
 /// Refuses a run. A health check comes to its end although its source or the artifact is gone, as in Flux, and the run behind it says
@@ -194,11 +187,8 @@ fn refuse(observed: &Observed, settings: &Settings, failure: Failure) -> Plan {
     if !is_asked && waiting.inputs.is_of(&observed.kustomization) {
         return finish(observed, Arc::new(waiting.overtaken()));
     }
-    let waiting = Arc::clone(waiting);
-    match trigger(observed) {
-        Some(trigger) if settings.overtaken == Overtaken::Cancels => Plan::Cancel { waiting, trigger },
-        _ => Plan::GiveUp { waiting, failure },
-    }
+    let given_up = || Plan::GiveUp { waiting: Arc::clone(waiting), failure };
+    give_way(observed, settings).unwrap_or_else(given_up)
 }
 
 /// Goes on with a health check, once the cluster answers or the time is over.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use futures::{StreamExt, stream};
 use weir_api::Kustomization;
 use weir_api::condition_type::READY;
-use weir_runtime::{EventDraft, Finalized, Run, Severity, condition};
+use weir_runtime::{EventDraft, Finalized, ObjectKey, Run, Severity, condition};
 use weir_ssa::{Entry, Pruned, Remains, Session};
 
 use super::decide::conditions;
@@ -29,12 +29,7 @@ impl KustomizationReconciler {
         if unit.deletion.is_none()
             && let Some(successor) = self.successor(kustomization, run.now)
         {
-            tracing::debug!(successor = %successor, "waiting for the Kustomization that takes over the objects");
-            // Told once, so that whoever waits for the deletion can find out why.
-            let message = format!("waiting for Kustomization/{successor}, which takes over the objects");
-            let told = self.memory.is_news(&run.key, &message);
-            let events = told.then(|| event(kustomization, EventDraft::info, &message)).into_iter().collect();
-            return Finalized::Wait { give_up: PAUSE, events };
+            return self.await_successor(run, &successor);
         }
         // A cluster that cannot be reached keeps its Kustomization (KS-GC-27).
         let cluster = match self.clusters.target(kustomization, &self.keys.secrets).await {
@@ -80,6 +75,14 @@ impl KustomizationReconciler {
         }
         let deletion = Deletion { entries: deleted(&pruned, &entries), started: Instant::now() };
         self.await_termination(run, &session, deletion, events).await
+    }
+
+    /// Leaves the objects to their next owner. An event says so once, for those who wait for the deletion.
+    fn await_successor(&self, run: &Run<Kustomization>, successor: &ObjectKey) -> Finalized<Kustomization> {
+        let message = format!("waiting for Kustomization/{successor}, which takes over the objects");
+        let is_news = self.memory.is_news(&run.key, &message);
+        let events = is_news.then(|| event(&run.object, EventDraft::info, &message)).into_iter().collect();
+        Finalized::Wait { give_up: PAUSE, events }
     }
 
     async fn await_termination(

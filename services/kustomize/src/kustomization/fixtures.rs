@@ -11,12 +11,12 @@ use super::memory::Inputs;
 use super::{Overtaken, Settings};
 
 /// The settings without any flag.
-pub(super) fn settings() -> Settings {
+pub(crate) fn settings() -> Settings {
     Settings {
         requeue_dependency: "30s".parse().unwrap(),
         watched: None,
         no_cross_namespace_refs: false,
-        has_external_artifacts: false,
+        has_external_artifacts: true,
         workload_identity: false,
         adds_ready_expr: false,
         is_strict: true,

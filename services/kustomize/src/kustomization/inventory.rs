@@ -113,6 +113,10 @@ mod tests {
         let namespaced =
             json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "team", "namespace": "x"}});
         new.push(Manifest::try_from(namespaced).unwrap());
-        assert_eq!(unwanted(&known, &new), entries("a", 9), "an object of cluster scope is one without a namespace");
+        assert_eq!(
+            unwanted(&known, &new),
+            entries("a", 9),
+            "an object of cluster scope is one without a namespace"
+        );
     }
 }

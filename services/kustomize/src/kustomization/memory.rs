@@ -118,8 +118,8 @@ pub(crate) struct Unit {
     /// Runs in a row that failed and may succeed in a moment.
     pub(crate) tries_in_vain: u32,
     corrections: Option<Corrections>,
-    /// The last warning about objects that were taken over.
-    taken_over: Option<String>,
+    /// The last message about another owner of the objects.
+    told_of_owner: Option<String>,
 }
 
 /// Corrections of drift, none of them long after another.
@@ -268,14 +268,14 @@ impl Memory {
         corrections.due - now
     }
 
-    /// Remembers a warning about objects that were taken over from others, and returns true unless it is the last one again: two
-    /// Kustomizations that apply one object take it from each other at each interval (KS-TEN-6).
-    pub(crate) fn is_news(&self, key: &ObjectKey, warning: &str) -> bool {
+    /// Remembers a message about another owner of the objects, and returns true unless it is the last one again: two Kustomizations that
+    /// apply one object take it from each other at each interval (KS-TEN-6), and a deleted one looks for its successor every few seconds.
+    pub(crate) fn is_news(&self, key: &ObjectKey, message: &str) -> bool {
         let mut units = self.0.lock();
         let unit = units.entry(key.clone()).or_default();
-        let is_news = unit.taken_over.as_deref() != Some(warning);
+        let is_news = unit.told_of_owner.as_deref() != Some(message);
         if is_news {
-            unit.taken_over = Some(warning.to_owned());
+            unit.told_of_owner = Some(message.to_owned());
         }
         is_news
     }

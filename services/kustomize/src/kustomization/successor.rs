@@ -54,7 +54,8 @@ fn succeeds(other: &Kustomization, deleted: &Kustomization) -> bool {
 /// Returns true once an apply has come to its end: also when what is applied never becomes healthy, or a prune has failed.
 fn has_applied(status: &KustomizationStatus) -> bool {
     let mut results = status.history.iter().map(|entry| entry.last_reconciled_status.as_str());
-    status.last_applied_revision.is_some() || results.any(|result| result != reason::RECONCILIATION_FAILED)
+    let is_after_apply = |result| ![reason::RECONCILIATION_FAILED, reason::PRUNE_REFUSED].contains(&result);
+    status.last_applied_revision.is_some() || results.any(is_after_apply)
 }
 
 #[cfg(test)]
@@ -91,6 +92,7 @@ mod tests {
     #[case::of_another_path(json!({"/spec/path": "./other"}), false)]
     #[case::applied_before(json!({"/status/lastAppliedRevision": "main@sha1:1"}), false)]
     #[case::apply_has_failed(json!({"/status/history": [snapshot("ReconciliationFailed")]}), true)]
+    #[case::prune_is_refused(json!({"/status/history": [snapshot("ReconciliationFailed"), snapshot("PruneRefused")]}), true)]
     #[case::applied_but_never_healthy(json!({"/status/history": [snapshot("ReconciliationFailed"), snapshot("HealthCheckFailed")]}), false)]
     #[case::suspended(json!({"/spec/suspend": true}), false)]
     #[case::deleted_too(json!({"/metadata/deletionTimestamp": "2026-01-01T00:00:00Z"}), false)]

@@ -39,6 +39,8 @@ async fn objects_of_a_renamed_kustomization_stay() {
     world.not_ready("new", "DependencyNotReady").await;
     let api = world.kustomizations().await;
     api.delete("old", &DeleteParams::default()).await.unwrap();
+    let successor = format!("waiting for Kustomization/{}/new, which takes over the objects", world.ns);
+    world.event("old", &successor).await;
     world.kustomization("new", json!({})).await;
     world.applied("new", &revision).await;
     weir_testkit::wait_gone(&api, "old", PATIENCE).await.unwrap();

@@ -69,7 +69,8 @@ async fn prune_beyond_the_limit_waits_for_a_confirmation_that_holds_once() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_part_that_is_refused_is_refused_again() {
     let world = World::new().await;
-    let objects = |prefix: &str| (0..10).map(|i| cm(&format!("{prefix}{i}"), "1")).collect::<Vec<_>>().join("---\n");
+    let objects =
+        |prefix: &str| (0..10).map(|i| cm(&format!("{prefix}{i}"), "1")).collect::<Vec<_>>().join("---\n");
     world.source("src", 1, &[("all.yaml", &objects("a"))]).await;
     world.kustomization("app", json!({})).await;
     annotate(&world, "kustomize.weir.dev/prune-limit", "50%").await;
