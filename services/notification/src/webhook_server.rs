@@ -75,7 +75,7 @@ pub async fn handle(webhooks: Arc<Webhooks>, call: Call) -> Response<Body> {
 
 impl Webhooks {
     /// Returns the Receiver of a path, with its Secret. Several statuses may name the path, but it is made of one token.
-    /// The first of these, which is served nothing, while that is not known because a Secret cannot be read.
+    /// While it is not known whose, the first Receiver whose Secret cannot be read is returned: it is served nothing.
     async fn owner(&self, path: &str) -> Option<(Arc<Receiver>, Result<SecretData, String>)> {
         let claimants = self.paths.claimants(path).into_iter().filter_map(|key| self.receivers.get(&key));
         let looks = claimants.map(|receiver| async move {

@@ -36,8 +36,8 @@ pub(super) fn late_waiting(message: &Message) -> String {
     format!("{}{TIME_OVER}", message.client.unanswered_prefix)
 }
 
-/// Adds the failure of the last try that had an end: the end of the time alone does not show what to mend. Nothing stands behind
-/// it, as behind no answer that may be cut: a secret that is cut off is found at the end of a text alone (NTF-54).
+/// Adds the failure of the last try that had an end: the end of the time alone does not show what to mend. It comes last: a secret
+/// that was cut off is found only at the end of a text (NTF-54).
 pub(super) fn after(text: String, last_try: Option<&str>) -> String {
     match last_try {
         Some(last_try) => format!("{text}; last try: {last_try}"),

@@ -67,8 +67,8 @@ pub struct Fitted<'e> {
     pub facts: Vec<(&'e str, Cow<'e, str>)>,
 }
 
-/// Returns as much of an event as has so many units at most, for services that refuse more; what is cut ends in `…`. The message
-/// gives way first, then, as soon as half of the space is left to it, the facts.
+/// Returns the part of an event that has `most` units at most, for services that refuse more; a text that is cut ends in `…`. The
+/// message is cut first, down to half of the space, then the facts.
 pub fn fit<'e>(title: &'e str, event: &'e Event, most: usize, size: Size) -> Fitted<'e> {
     let title = cut(title, most / 4, size);
     let left = most.saturating_sub(length(&title, size) + FRAME);
@@ -82,6 +82,30 @@ pub fn fit<'e>(title: &'e str, event: &'e Event, most: usize, size: Size) -> Fit
         facts.push((key.as_str(), value));
     }
     Fitted { title, message: cut(&event.message, for_message + space, size), facts }
+}
+
+/// Returns an event whose message and metadata are cut as by [`fit`]; one that fits is as it was.
+pub fn shortened(event: &Event, most: usize, size: Size) -> Cow<'_, Event> {
+    let title = object_title(&event.involved_object);
+    let Fitted { message, facts, .. } = fit(&title, event, most, size);
+    let is_whole =
+        |(key, value): &(&str, Cow<'_, str>)| event.metadata.get(*key).is_some_and(|whole| whole == value);
+    if *message == event.message && facts.len() == event.metadata.len() && facts.iter().all(is_whole) {
+        return Cow::Borrowed(event);
+    }
+    let metadata = facts.iter().map(|(key, value)| ((*key).to_owned(), value.to_string())).collect();
+    Cow::Owned(Event { message: message.into_owned(), metadata, ..event.clone() })
+}
+
+/// Returns the most bytes that a character takes in a payload: in JSON, with the signs of HTML as Go writes them, of a text in HTML.
+pub fn in_payload(character: char) -> usize {
+    match character {
+        '&' | '<' | '>' => r"\u0026amp;".len(),
+        '"' | '\\' | '\n' | '\r' | '\t' => 2,
+        '\u{2028}' | '\u{2029}' => 6,
+        _ if character.is_control() => 6,
+        _ => character.len_utf8(),
+    }
 }
 
 fn length(text: &str, size: Size) -> usize {

@@ -97,13 +97,13 @@ impl Reply {
     }
 }
 
-/// Returns the start of a text without control characters. Nothing may follow it: a secret that is cut off is found at the end alone.
+/// Returns the start of a text without control characters. It has to end the message: a secret that was cut off is found only there.
 pub(crate) fn quoted(body: &[u8]) -> String {
     let plain = |text: &[u8]| -> String {
         String::from_utf8_lossy(text).chars().filter(|c| !c.is_control()).collect()
     };
     match body.split_at_checked(MAX_QUOTED) {
-        // Half of a character would stand behind the secret.
+        // Half of a character would follow the secret.
         Some((start, [_, ..])) => plain(start).trim_end_matches(char::REPLACEMENT_CHARACTER).to_owned(),
         _ => plain(body),
     }

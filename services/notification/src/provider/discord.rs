@@ -4,7 +4,10 @@ use url::Url;
 
 use super::slack::{Look, payload};
 use super::{Delivery, InitError, Message, Notifier, RenderError, Settings, address};
-use crate::event::Event;
+use crate::event::{Event, text::shortened};
+
+/// Characters of the texts of a message: Discord refuses longer ones.
+const MAX_TEXTS: usize = 4096;
 
 pub(super) struct Discord {
     url: Url,
@@ -25,6 +28,7 @@ impl Notifier for Discord {
     fn render(&self, event: &Event) -> Result<Delivery, RenderError> {
         // The channel is part of the webhook, a name in the payload would be refused.
         let look = Look { fallback: String::new(), ..Look::slack(event, &self.username, "") };
-        Ok(Message::post_json(&self.url, &payload(event, &look)).into())
+        let event = shortened(event, MAX_TEXTS, char::len_utf16);
+        Ok(Message::post_json(&self.url, &payload(&event, &look)).into())
     }
 }

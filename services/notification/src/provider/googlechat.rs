@@ -4,7 +4,13 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::{Delivery, InitError, Message, Notifier, RenderError, Settings, address};
-use crate::event::{Event, text::object_title};
+use crate::event::{
+    Event,
+    text::{in_payload, object_title, shortened},
+};
+
+/// Bytes of the texts of a card. Google Chat refuses messages of more than 32,000, of which the rest is for what stands around them.
+const MAX_TEXTS: usize = 24_000;
 
 pub(super) struct GoogleChat {
     url: Url,
@@ -20,7 +26,7 @@ impl GoogleChat {
 
 impl Notifier for GoogleChat {
     fn render(&self, event: &Event) -> Result<Delivery, RenderError> {
-        Ok(Message::post_json(&self.url, &payload(event)).into())
+        Ok(Message::post_json(&self.url, &payload(&shortened(event, MAX_TEXTS, in_payload))).into())
     }
 }
 

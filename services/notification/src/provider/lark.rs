@@ -4,7 +4,13 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::{Delivery, InitError, Message, Notifier, RenderError, Settings, address};
-use crate::event::{Event, text::object_title};
+use crate::event::{
+    Event,
+    text::{in_payload, object_title, shortened},
+};
+
+/// Bytes of the texts of a card. Lark refuses requests of more than 20 KiB, of which the rest is for what stands around them.
+const MAX_TEXTS: usize = 18 * 1024;
 
 pub(super) struct Lark {
     url: Url,
@@ -20,7 +26,8 @@ impl Lark {
 
 impl Notifier for Lark {
     fn render(&self, event: &Event) -> Result<Delivery, RenderError> {
-        Ok(Message::post_json(&self.url, &payload(event)).failing_with("").into())
+        let payload = payload(&shortened(event, MAX_TEXTS, in_payload));
+        Ok(Message::post_json(&self.url, &payload).failing_with("").into())
     }
 }
 

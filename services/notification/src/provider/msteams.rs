@@ -4,10 +4,19 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::{Delivery, InitError, Message, Notifier, RenderError, Settings, address};
-use crate::event::{Event, json::filled, json::with, metadata::SUMMARY, text::object_title};
+use crate::event::{
+    Event,
+    json::filled,
+    json::with,
+    metadata::SUMMARY,
+    text::{in_payload, object_title, shortened},
+};
 
 /// Hosts under this name are Office 365 connectors, which know no Adaptive Cards.
 const CONNECTOR_HOSTS: &str = ".webhook.office.com";
+
+/// Bytes of the texts of a card. Teams refuses messages of more than 28 KiB, of which the rest is for what stands around them.
+const MAX_TEXTS: usize = 24 * 1024;
 
 pub(super) struct MsTeams {
     url: Url,
@@ -22,6 +31,7 @@ impl MsTeams {
 impl Notifier for MsTeams {
     fn render(&self, event: &Event) -> Result<Delivery, RenderError> {
         let is_connector = self.url.host_str().is_some_and(|host| host.ends_with(CONNECTOR_HOSTS));
+        let event = &*shortened(event, MAX_TEXTS, in_payload);
         let payload = if is_connector { message_card(event) } else { adaptive_card(event) };
         Ok(Message::post_json(&self.url, &payload).into())
     }

@@ -495,6 +495,31 @@ fn long_messages_are_cut(
     assert!(text.contains("\nshort\n") && text.ends_with("b…\n"), "{text}");
 }
 
+/// As [`long_messages_are_cut`], by the bytes of the whole message or the characters of its text.
+#[rstest]
+#[case("msteams", "https://example.com/", 28 * 1024)]
+#[case("msteams", "https://example.webhook.office.com/", 28 * 1024)]
+#[case("googlechat", "https://example.com/", 32_000)]
+#[case("lark", "https://example.com/", 20 * 1024)]
+#[case("discord", "https://example.com/", 4096 * 7)]
+fn long_events_are_cut(
+    #[case] kind: &str,
+    #[case] address: &str,
+    #[case] most: usize,
+    #[values("a", "<", "\"", "💫")] character: &str,
+) {
+    let settings = Settings { address: address.into(), ..settings(kind) };
+    let body = |event: &Event| String::from_utf8(only_message(&settings, event).body).unwrap();
+    let long = Event { message: character.repeat(most), ..event("error") };
+    let metadata = (0..30).map(|key| (format!("key-{key}"), character.repeat(most))).collect();
+    for event in [&long, &Event { metadata, ..long.clone() }] {
+        let body = body(event);
+        assert!(body.len() <= most && body.len() > most / 8 && body.contains('…'), "{}: {body}", body.len());
+    }
+    let fitting = Event { message: character.repeat(300), ..long };
+    assert!(!body(&fitting).contains('…'));
+}
+
 #[rstest]
 #[case("1", None)]
 #[case("1:", None)]

@@ -215,3 +215,29 @@ async fn an_alert_of_an_earlier_version_is_freed_of_its_finalizer() {
     let kept = kube::api::Patch::Merge(json!({"metadata": {"finalizers": null}}));
     api.patch("old", &Default::default(), &kept).await.unwrap();
 }
+
+/// DEP-K8S-4: Alerts and Providers have no status in which one that does not fit its API type could say so.
+#[tokio::test]
+async fn nothing_is_written_to_an_alert_or_a_provider_without_a_spec() {
+    let mut setup = Setup::new().await;
+    let version = "notification.toolkit.fluxcd.io/v1beta3";
+    for kind in ["Alert", "Provider"] {
+        setup
+            .apply(&json!({"apiVersion": version, "kind": kind, "metadata": {"name": "bare"}}).to_string())
+            .await;
+    }
+    let proxy = setup.proxied().await;
+    let world = setup.start().await;
+    // One that comes later marks the time: it is freed of its finalizer.
+    let old = json!({
+        "apiVersion": version, "kind": "Alert",
+        "metadata": {"name": "old", "finalizers": ["finalizers.fluxcd.io"]},
+        "spec": {"providerRef": {"name": "x"}, "eventSources": [{"kind": "Kustomization", "name": "*"}]},
+    });
+    world.plane.apply_yaml(&world.namespace, &old.to_string()).await.unwrap();
+    let place = format!("/namespaces/{}/alerts/old", world.namespace);
+    proxy.wait_for(&format!("PATCH /apis/{version}{place}"), 1, DEADLINE).await.unwrap();
+    let requests = proxy.requests();
+    let written = requests.iter().filter(|line| line.contains(&world.namespace) && line.contains("/bare"));
+    assert_eq!(written.collect::<Vec<_>>(), Vec::<&String>::new());
+}
