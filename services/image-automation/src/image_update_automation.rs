@@ -1,10 +1,10 @@
 //! The ImageUpdateAutomation kind.
 
 mod act;
-mod debt;
 mod decide;
 mod failure;
 mod observe;
+mod refspec_note;
 mod report;
 
 use std::sync::Arc;
@@ -18,9 +18,9 @@ use weir_git::Git;
 use weir_runtime::condition::Writer;
 use weir_runtime::{Cache, Cause, Failure, ObjectKey, Outcome, Reconciler, Run};
 
-use self::debt::Debt;
 use self::decide::Work;
 pub(crate) use self::decide::engine_of;
+use self::refspec_note::RefspecNote;
 use crate::metrics::AutomationMetrics;
 use crate::resolution::Resolutions;
 
@@ -101,10 +101,13 @@ impl Reconciler for AutomationReconciler {
         if let Some(next) = decide::superfluous(&observed, run.now).filter(|_| is_woken_only) {
             return Outcome::new((*run.object).clone(), next);
         }
-        let debt = Debt::new(&run);
+        if let Some(next) = decide::waits_for_repository(&observed, run.now) {
+            return Outcome::new((*run.object).clone(), next);
+        }
+        let note = RefspecNote::new(&run);
         let result = match decide::decide(&observed) {
             Ok(mut work) => match self.0.log_in(&mut work).await {
-                Ok(()) => self.0.act(&work, &debt, run.now).await,
+                Ok(()) => self.0.act(&work, &note, run.now).await,
                 Err(failure) => Err(failure),
             },
             Err(failure) => Err(failure),
@@ -112,6 +115,6 @@ impl Reconciler for AutomationReconciler {
         if run.cancel.is_cancelled() && result.as_ref().is_err_and(failure::is_cancelled) {
             return Outcome::superseded((*run.object).clone());
         }
-        report::report(&debt.object(), observed.policies.unwrap_or_default(), result, run.now)
+        report::report(&note.object(), observed.policies.unwrap_or_default(), result, run.now)
     }
 }

@@ -11,7 +11,7 @@ use weir_runtime::{Failure, ObjectKey};
 use weir_template::{Message, MessageData};
 
 use self::push::Target;
-use super::{Automation, Preview, debt::Debt, decide::Work, failure};
+use super::{Automation, Preview, decide::Work, failure, refspec_note::RefspecNote};
 use crate::tree::{self, Edits};
 
 /// Tries of a run that lost the race for the branch each time; after that the normal backoff goes on (IU-16).
@@ -58,10 +58,15 @@ enum Attempt {
 }
 
 impl Automation {
-    pub(super) async fn act(&self, work: &Work, debt: &Debt<'_>, now: Timestamp) -> Result<Done, Failure> {
+    pub(super) async fn act(
+        &self,
+        work: &Work,
+        note: &RefspecNote<'_>,
+        now: Timestamp,
+    ) -> Result<Done, Failure> {
         let mut tries = 1;
         loop {
-            match self.attempt(work, debt, now).await? {
+            match self.attempt(work, note, now).await? {
                 Attempt::Done(done) => return Ok(done),
                 Attempt::Lost(error) if tries >= MAX_ATTEMPTS => return Err(failure::push(&error)),
                 Attempt::Lost(error) => {
@@ -78,7 +83,7 @@ impl Automation {
         Ok((!files.is_empty()).then_some(Preview { message: prepared.message, files }))
     }
 
-    async fn attempt(&self, work: &Work, debt: &Debt<'_>, now: Timestamp) -> Result<Attempt, Failure> {
+    async fn attempt(&self, work: &Work, note: &RefspecNote<'_>, now: Timestamp) -> Result<Attempt, Failure> {
         let Some(prepared) = self.prepare(work).await? else { return Ok(Attempt::Done(Done::Skipped)) };
         let revision = short(prepared.checkout.revision()).to_owned();
         if prepared.edits.files.is_empty() {
@@ -93,7 +98,7 @@ impl Automation {
         let base = target.base;
         let commit = commit(work, &checkout, base, edits, &message, now).await?;
         if let Some(refspec) = &work.git.refspec {
-            debt.note(refspec, commit).await?;
+            note.write(refspec, commit).await?;
         }
         match self.push_branch(work, &checkout, commit, target).await {
             Ok(()) => {}

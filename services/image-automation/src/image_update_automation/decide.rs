@@ -16,9 +16,10 @@ use weir_template::Engine;
 use weir_verify::git::SigningKey;
 
 use super::{
-    Settings, debt,
+    Settings,
     failure::{self, reason as reasons},
     observe::Observed,
+    refspec_note,
 };
 use crate::{
     git_source::{self, GitPlan, PlanError},
@@ -30,6 +31,9 @@ const ENGINE: &str = "weir.dev/message-template-engine";
 
 /// The only kind of source.
 const GIT_REPOSITORY: &str = GitRepository::KIND;
+
+/// Age up to which the GitRepository of an automation may come later. The API server tells ages in whole seconds.
+const MADE_TOGETHER: Duration = Duration::from_secs(2);
 
 /// Work of one run.
 #[derive(Debug)]
@@ -51,7 +55,7 @@ pub(super) struct Work {
     pub(super) path: String,
     pub(super) commit: Commit,
     /// The note of the status about a refspec that an earlier run owes, if there is one (IU-12).
-    debt: Option<String>,
+    refspec_note: Option<String>,
     pub(super) settings: Settings,
 }
 
@@ -71,7 +75,8 @@ pub(super) struct Commit {
 impl Work {
     /// Returns true when an earlier run has pushed this commit and not the refspec.
     pub(super) fn owes_refspec_of(&self, commit: ObjectId) -> bool {
-        self.git.refspec.is_some() && self.debt.as_ref().is_some_and(|note| debt::is_about(note, commit))
+        let is_noted = self.refspec_note.as_ref().is_some_and(|note| refspec_note::is_about(note, commit));
+        self.git.refspec.is_some() && is_noted
     }
 }
 
@@ -111,11 +116,23 @@ pub(super) fn decide(observed: &Observed) -> Result<Work, Failure> {
             values: git.commit.message_template_values.clone(),
             signing_key,
         },
-        debt: debt::of(automation),
+        refspec_note: refspec_note::of(automation),
         settings: observed.settings,
         automation: key,
         git: plan,
     })
+}
+
+/// When to look again, if the GitRepository of an automation that is new is not there: whoever makes both does so in any order (IU-5).
+pub(super) fn waits_for_repository(observed: &Observed, now: Timestamp) -> Option<Next> {
+    let automation = &observed.automation;
+    let was_run = automation.status.as_ref().is_some_and(|status| !status.conditions.is_empty());
+    if was_run || observed.repository.is_some() || observed.is_blocked() {
+        return None;
+    }
+    let made = automation.metadata.creation_timestamp.as_ref()?;
+    let age = Duration::try_from(now.duration_since(made.0)).ok()?;
+    (age < MADE_TOGETHER).then_some(Next::After(MADE_TOGETHER))
 }
 
 /// When to look again, if a run that policies woke finds that it was not meant: the run before has seen the same

@@ -57,7 +57,7 @@ fn git(context: &str, error: &weir_git::Error, cause: &str) -> Failure {
     if matches!(error, weir_git::Error::Cancelled) {
         return cancelled();
     }
-    Failure::retried(reason::GIT_OPERATION, format!("{context}: {cause}"))
+    Failure::retried(reason::GIT_OPERATION, format!("{context}: {cause}")).after(error.retry_after())
 }
 
 pub(super) fn update_source(cause: impl Display) -> Failure {

@@ -40,7 +40,7 @@ async fn a_new_automation_and_one_that_has_failed_push_nothing_that_is_not_their
     assert_eq!(copy(&repo), None);
 }
 
-/// The failure that left the debt is not the last one before it is paid.
+/// The failure that left the note is not the last one before the refspec is pushed.
 #[tokio::test]
 async fn a_refspec_that_failed_is_pushed_after_another_failure() {
     let world = World::start().await;
@@ -51,7 +51,7 @@ async fn a_refspec_that_failed_is_pushed_after_another_failure() {
     world.until_failed("app", "non-fast-forward").await;
     let pushed = repo.head("main").unwrap();
     assert_eq!(copy(&repo), Some(human));
-    let status = world.until("app", "a debt", |status| condition(status, "RefspecPending").is_some()).await;
+    let status = world.until("app", "a note", |status| condition(status, "RefspecPending").is_some()).await;
     let message = condition(&status, "RefspecPending").unwrap()["message"].as_str().unwrap();
     assert!(message.ends_with(&format!("'{pushed}'")), "{message}");
 

@@ -11,7 +11,7 @@ use weir_git::Remote;
 use weir_http::SecretError;
 use weir_runtime::Next;
 
-use super::{Failure, decide, superfluous};
+use super::{Failure, decide, superfluous, waits_for_repository};
 use crate::image_update_automation::{Settings, failure, observe::Observed};
 use crate::policy::Selected;
 
@@ -92,7 +92,7 @@ fn words_of_failed_checkouts(#[case] looks_first: bool, #[case] expected: &str) 
 
 const HEAD: &str = "0123456789012345678901234567890123456789";
 
-/// IU-12: only the note of this commit and this refspec makes a debt, whatever else has failed.
+/// IU-12: a refspec is owed only where the note is about this commit, whatever else has failed.
 #[rstest]
 #[case::noted("main:refs/for/main", Some(HEAD), true)]
 #[case::noted_of_another_commit(
@@ -275,4 +275,28 @@ fn a_wake_up_that_was_not_meant_waits_for_the_interval(#[case] change: Value, #[
     assert_eq!(superfluous(&observed(status.clone()), "2026-01-01T00:00:10Z".parse().unwrap()), next);
     let observed = Observed { policies: Ok(selected("2")), ..observed(status) };
     assert_eq!(superfluous(&observed, "2026-01-01T00:00:10Z".parse().unwrap()), None);
+}
+
+/// IU-5
+#[rstest]
+#[case::new(json!({}), true, 1, true)]
+#[case::old(json!({}), true, 2, false)]
+#[case::of_another_clock(json!({}), true, -1, false)]
+#[case::there(json!({}), false, 1, false)]
+#[case::was_run(json!({"status": {"conditions": [{
+    "type": "Ready", "status": "False", "reason": "x", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"
+}]}}), true, 1, false)]
+fn a_new_automation_waits_for_its_repository(
+    #[case] change: Value,
+    #[case] is_missing: bool,
+    #[case] age: i64,
+    #[case] waits: bool,
+) {
+    let mut made = json!({"metadata": {"creationTimestamp": "2026-01-01T00:00:00Z"}});
+    json_patch::merge(&mut made, &change);
+    let mut observed = observed(made);
+    observed.repository.take_if(|_| is_missing);
+    let now =
+        "2026-01-01T00:00:00Z".parse::<jiff::Timestamp>().unwrap() + jiff::SignedDuration::from_secs(age);
+    assert_eq!(waits_for_repository(&observed, now).is_some(), waits);
 }

@@ -116,7 +116,7 @@ fn a_failure_keeps_what_was_observed_and_is_tried_again() {
     assert_eq!(status.last_automation_run_time.unwrap().0, Timestamp::UNIX_EPOCH);
 }
 
-/// IU-12: a debt ends with a success and outlives any failure.
+/// IU-12: the note ends with a success and outlives any failure.
 #[rstest]
 #[case(Ok(up_to_date()), false)]
 #[case(Ok(pushed()), false)]

@@ -34,20 +34,20 @@ pub(super) fn of(automation: &ImageUpdateAutomation) -> Option<String> {
     condition::find(conditions, REFSPEC_PENDING).map(|note| note.message.clone())
 }
 
-/// The notes of one run.
-pub(super) struct Debt<'a> {
+/// The note of one run.
+pub(super) struct RefspecNote<'a> {
     run: &'a Run<ImageUpdateAutomation>,
     newest: Mutex<Arc<ImageUpdateAutomation>>,
 }
 
-impl<'a> Debt<'a> {
+impl<'a> RefspecNote<'a> {
     /// Nothing is noted yet.
     pub(super) fn new(run: &'a Run<ImageUpdateAutomation>) -> Self {
         Self { run, newest: Mutex::new(Arc::clone(&run.object)) }
     }
 
-    /// Notes in the status that the refspec is owed once the commit is pushed. Without the note, nothing may be pushed.
-    pub(super) async fn note(&self, refspec: &Refspec, commit: ObjectId) -> Result<(), Failure> {
+    /// Writes into the status that the refspec is to be pushed once the commit is pushed. Without the note, nothing may be pushed.
+    pub(super) async fn write(&self, refspec: &Refspec, commit: ObjectId) -> Result<(), Failure> {
         let mut object = self.object();
         let generation = object.metadata.generation.unwrap_or_default();
         let conditions = &mut object.status.get_or_insert_default().conditions;
