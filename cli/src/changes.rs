@@ -81,7 +81,7 @@ impl Comparer {
     }
 
     /// Notes the namespaces and kinds that objects make. Those that are compared from now on may be in them.
-    pub(crate) fn expect(&self, objects: &[Value]) {
+    pub(crate) fn note_coming(&self, objects: &[Value]) {
         let mut coming = self.coming.borrow_mut();
         objects.iter().for_each(|object| coming.add(object));
     }

@@ -156,7 +156,7 @@ impl Logs {
             if !line.starts_with('{') {
                 continue;
             }
-            match serde_json::from_str::<Entry>(&line) {
+            match Entry::parse(&line) {
                 Ok(entry) if filter.shows(&entry) => print_next(&entry.line())?,
                 Ok(_) => {}
                 Err(error) => {

@@ -166,6 +166,8 @@ async fn files_are_packed_as_flux_packs_them() {
     ));
     let mode = std::fs::metadata(&names[0]).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o640);
+    let nowhere = weir.start("build artifact -p app -o nowhere/app.tgz").end().await;
+    assert!(nowhere.contains("failed, error: stat nowhere: no such file or directory"), "{nowhere}");
 
     let resolved = weir.start("build artifact -p app --resolve-symlinks -o resolved.tgz").end().await;
     assert!(resolved.contains("2> ✔ artifact created at resolved.tgz"), "{resolved}");

@@ -146,6 +146,18 @@ async fn a_dry_run_needs_files_only() {
     assert_eq!(files(folder.path()), before, "nothing is written into the directory");
 }
 
+/// CLI-BLD01: `--kustomization-file <(…)` is a pipe.
+#[tokio::test]
+async fn the_file_of_a_kustomization_may_be_a_pipe() {
+    let folder = fleet();
+    let weir = Weir::default().in_folder(folder.path());
+    let text = std::fs::read(folder.path().join("fleet.yaml")).unwrap();
+    let command = weir.command(&DRY_RUNS[0].replace("fleet.yaml", "/dev/stdin"));
+    let piped = crate::envsubst::run(command, &text).await;
+    assert!(piped.status.success(), "{piped:?}");
+    assert_eq!(String::from_utf8(piped.stdout).unwrap(), weir.stdout(DRY_RUNS[0]).await);
+}
+
 #[tokio::test]
 async fn flux_builds_the_same() {
     let folder = fleet();

@@ -33,7 +33,8 @@ const CASES: [(&str, &[u8], &[u8], bool); 6] = [
     ),
 ];
 
-async fn run(mut command: Command, input: &[u8]) -> Output {
+/// Runs a command whose stdin is a pipe.
+pub(crate) async fn run(mut command: Command, input: &[u8]) -> Output {
     let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
     child.stdin.take().unwrap().write_all(input).await.unwrap();
     child.wait_with_output().await.unwrap()

@@ -62,6 +62,7 @@ async fn services_are_installed_checked_as_by_flux_and_taken_away() {
     let provider = "create alert-provider slack --type slack --channel general";
     let commands = [provider, "uninstall", "uninstall --dry-run", "uninstall --silent --as nobody"];
     transcript.push_str(&weir.transcript(&commands).await);
+    once_the_services_are_gone_a_failure_stops_nothing(&plane, &weir).await;
     an_old_flux_left_a_release(&plane).await;
     transcript.push_str(&weir.transcript(&["uninstall --silent"]).await);
     // They are on their way out when the command ends; the API server takes some seconds for each, and more on a busy machine.
@@ -86,6 +87,25 @@ async fn services_are_installed_checked_as_by_flux_and_taken_away() {
     }
     transcript.push_str(&weir.transcript(&["check"]).await);
     insta::assert_snapshot!(without_versions(&transcript, &plane));
+}
+
+/// CLI-UNI01: somebody who may delete nothing but the services is told of everything else that stays.
+async fn once_the_services_are_gone_a_failure_stops_nothing(plane: &ControlPlane, weir: &Weir) {
+    let rule = json!({"apiGroups": ["apps"], "resources": ["deployments"], "verbs": ["list", "delete"]});
+    let rules = [serde_json::from_value(rule).unwrap()];
+    plane.service_account("flux-system", "halfway", &rules).await.unwrap();
+    let uninstall = "uninstall --silent --dry-run --as system:serviceaccount:flux-system:halfway";
+    let shown = weir.transcript(&[uninstall]).await;
+    for line in [
+        "✔ Deployment/flux-system/source-controller deleted (dry run)",
+        "✗ listing Service objects failed",
+        "✗ listing GitRepository objects failed",
+        "✗ listing CustomResourceDefinition objects failed",
+        "✗ Namespace/flux-system deletion failed",
+    ] {
+        assert!(shown.contains(line), "{line}: {shown}");
+    }
+    assert!(shown.ends_with("[exit status: 1]\n\n"), "{shown}");
 }
 
 /// Makes a HelmRelease with a finalizer, in a cluster that serves no version of the kind that the command works with.

@@ -11,20 +11,25 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
-use weir_testkit::{FaultProxy, Folder, Server};
+use weir_testkit::{FaultProxy, Folder, Server, eventually};
 use zip::write::SimpleFileOptions;
 
-use crate::weir::Weir;
+use crate::weir::{DEADLINE, Weir};
 
 /// Writes a program that shows how it was called.
 fn program(folder: &Path, name: &str, mode: u32) {
-    let path = folder.join(name);
-    let text = format!("#!/bin/sh\necho \"{name} in $PWD got: $*\"\n[ \"$1\" != fail ] || exit 7\n");
+    let lines = format!("echo \"{name} in $PWD got: $*\"\n[ \"$1\" != fail ] || exit 7\n");
+    write_program(folder, name, mode, &lines);
+}
+
+/// Writes a program with these lines.
+fn write_program(folder: &Path, name: &str, mode: u32, lines: &str) {
     // Another program makes it executable: a child that a test starts meanwhile would inherit the open file.
-    std::fs::write(folder.join("draft"), text).unwrap();
-    let mode = format!("{mode:o}");
+    let draft = folder.join("draft");
+    std::fs::write(&draft, format!("#!/bin/sh\n{lines}")).unwrap();
     let mut install = std::process::Command::new("install");
-    assert!(install.args(["-m", &mode]).arg(folder.join("draft")).arg(&path).status().unwrap().success());
+    let made = install.args(["-m", &format!("{mode:o}")]).arg(draft).arg(folder.join(name)).status();
+    assert!(made.unwrap().success());
 }
 
 #[tokio::test]
@@ -75,13 +80,10 @@ async fn programs_of_the_folder_are_commands() {
 #[tokio::test]
 async fn plugins_complete_their_own_words() {
     let folder = Folder::new("completing").unwrap();
-    let script = "#!/bin/sh\n[ \"$1\" = __complete ] || exit 1\nshift\n[ \"$1\" != fail ] || exit 3\n\
+    let answer = "[ \"$1\" = __complete ] || exit 1\nshift\n[ \"$1\" != fail ] || exit 3\n\
                   [ \"$1\" != hang ] || { echo $$ >\"${0%/*}/process\"; exec sleep 6000; }\n\
                   printf 'tree\\tShows all\\n--all\\ntrunk\\ngot:%s\\n:4\\n' \"$*\"\n";
-    folder.write("draft", script).unwrap();
-    let mut install = std::process::Command::new("install");
-    let program = folder.join("flux-operator");
-    assert!(install.args(["-m", "755"]).arg(folder.join("draft")).arg(program).status().unwrap().success());
+    write_program(folder.path(), "flux-operator", 0o755, answer);
     let weir = Weir::default().with_env("FLUXCD_PLUGINS", folder.path().to_str().unwrap());
     let weir = weir.with_env("WEIR_COMPLETION_WAIT", "60s");
     let completed = async |line: &str| {
@@ -103,8 +105,9 @@ async fn plugins_complete_their_own_words() {
     assert!(output.await.unwrap().stdout.is_empty());
     // A plugin that is killed before it has written its number has gone too.
     if let Ok(process) = std::fs::read_to_string(folder.join("process")) {
-        let left = std::fs::read(format!("/proc/{}/cmdline", process.trim())).unwrap_or_default();
-        assert!(left.is_empty(), "{}", String::from_utf8_lossy(&left));
+        let line = format!("/proc/{}/cmdline", process.trim());
+        let is_gone = async || std::fs::read(&line).unwrap_or_default().is_empty().then_some(());
+        eventually("the end of the plugin", DEADLINE, is_gone).await.unwrap();
     }
     assert!(completed("weir get kustomizat").await.starts_with("kustomizations"));
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::content::{Content, Ignored};
+use super::content::{Content, Ignored, reason};
 use crate::error::Error;
 use crate::output::progress;
 
@@ -48,7 +48,9 @@ impl Build {
         // Packed first: the file may lie in the directory that is packed.
         let mut archive = content.packed(&self.ignored)?;
         let folder = self.output.parent().filter(|folder| *folder != Path::new(""));
-        let mut file = tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;
+        let folder = folder.unwrap_or(Path::new("."));
+        std::fs::metadata(folder).map_err(|error| io::Error::other(reason(folder, &error)))?;
+        let mut file = tempfile::NamedTempFile::new_in(folder)?;
         io::copy(&mut archive, &mut file)?;
         file.as_file().set_permissions(Permissions::from_mode(MODE))?;
         file.persist(&self.output)?;

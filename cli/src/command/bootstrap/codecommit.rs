@@ -1,4 +1,4 @@
-//! Repositories of AWS CodeCommit: over HTTPS the identity of whoever runs the command gets in, over SSH the key of an IAM user.
+//! Repositories of AWS CodeCommit. HTTPS logs in as whoever runs the command, SSH with the key of an IAM user.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::error::Error;
 
 /// Provider of the source, with which the services log in as themselves.
 pub(super) const PROVIDER: &str = "aws";
-/// User of most other SSH servers, which is nobody's here.
+/// User of most other SSH servers. CodeCommit has no such user.
 const USER: &str = "git";
 
 /// Returns true for a repository of CodeCommit.

@@ -31,7 +31,7 @@ pub(super) struct Plan {
 
 /// Credentials of the services.
 pub(super) enum SyncCredentials {
-    /// Entries of the Secret, which is not there without any. `replaces` says that a Secret that is there gets them.
+    /// Entries of the Secret; without any there is none. `replaces` says that a Secret that is there gets them.
     Given { entries: Entries, replaces: bool },
     /// A key for Git over SSH.
     Key { passphrase: Option<SecretString>, access: Access },

@@ -202,7 +202,7 @@ async fn names(objects: Api<DynamicObject>) -> Option<Vec<String>> {
 
 /// Waits for an answer no longer than a shell should. The thread that is then left alone ends with the process, which has
 /// nothing more to do: programs that the kubeconfig names for logins, and slow file systems, cannot be interrupted.
-pub(super) fn in_time<T: Send + 'static>(ask: impl FnOnce() -> Option<T> + Send + 'static) -> Option<T> {
+fn in_time<T: Send + 'static>(ask: impl FnOnce() -> Option<T> + Send + 'static) -> Option<T> {
     let (sender, receiver) = sync_channel(1);
     std::thread::spawn(move || drop(sender.send(ask())));
     receiver.recv_timeout(longest_wait()).ok().flatten()

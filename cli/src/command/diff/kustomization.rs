@@ -121,7 +121,7 @@ impl Walk<'_> {
             }
             let settings = settings(&kustomization).map_err(Error::Api)?;
             let objects = self.local.build(&self.specs, kustomization.clone(), directory).await?;
-            self.comparer.expect(&objects);
+            self.comparer.note_coming(&objects);
             let mut found = Found::default();
             for (object, change) in self.comparer.objects(objects, &settings, &self.ticker).await {
                 let change = match change {

@@ -1,6 +1,7 @@
 //! A log line of a service.
 
 use serde::Deserialize;
+use serde_json::{Map, Value};
 
 /// The fields of a log line that are printed or filtered by.
 #[derive(Debug, Default, Deserialize)]
@@ -39,6 +40,14 @@ impl Filter<'_> {
 }
 
 impl Entry {
+    /// Reads a log line. Of a field that stands twice the last one counts, and null is an empty text, as in Flux: loggers take
+    /// fields from several places.
+    pub(super) fn parse(line: &str) -> Result<Self, serde_json::Error> {
+        let mut fields: Map<String, Value> = serde_json::from_str(line)?;
+        fields.retain(|_, value| !value.is_null());
+        serde_json::from_value(Value::Object(fields))
+    }
+
     /// Returns the entry as a line for people.
     pub(super) fn line(&self) -> String {
         let Self { ts, level, msg, error, name, namespace, .. } = self;
@@ -68,15 +77,15 @@ mod tests {
         #[case] namespace: Option<&str>,
         #[case] expected: bool,
     ) {
-        let entry: Entry = serde_json::from_str(LINE).unwrap();
+        let entry = Entry::parse(LINE).unwrap();
         assert_eq!(Filter { level, kind, name, namespace }.shows(&entry), expected);
     }
 
     #[test]
     fn a_line_names_the_object_if_there_is_one() {
-        let entry: Entry = serde_json::from_str(LINE).unwrap();
+        let entry = Entry::parse(LINE).unwrap();
         assert_eq!(entry.line(), "2023-08-16T09:36:41.286Z error Kustomization/apps.prod - failed why\n");
-        let entry = Entry { msg: "starting manager".to_owned(), ..Entry::default() };
+        let entry = Entry::parse(r#"{"msg":"starting","error":null,"msg":"starting manager"}"#).unwrap();
         assert_eq!(entry.line(), "   - starting manager \n");
     }
 }

@@ -34,8 +34,8 @@ pub(super) async fn of_services(cluster: &Cluster, namespace: &str) -> Result<Ve
     }
 }
 
-/// Returns the Pods of one Deployment that are ready: a replica in waiting is, and nobody knows from here which one works. Without any,
-/// it is the Pod that most can be hoped from.
+/// Returns the Pods of one Deployment that are ready, replicas in waiting among them: nobody knows from here which one works. Where none
+/// is ready, it is the one of the lowest rank.
 fn readable(mut pods: Vec<DynamicObject>) -> Vec<DynamicObject> {
     pods.sort_by_cached_key(rank);
     let ready = pods.iter().filter(|pod| builtin::is_ready(pod)).count();

@@ -39,7 +39,7 @@ pub(super) async fn of(cluster: &Cluster, planned: Vec<Planned>, ticker: &Ticker
     let (comparer, limit) = (Comparer::new(cluster.client.clone()), PruneLimit::of(cluster).await);
     for planned in &planned {
         if let Fate::Built(objects) = &planned.fate {
-            comparer.expect(objects);
+            comparer.note_coming(objects);
         }
     }
     let mut outcomes = Vec::with_capacity(planned.len());

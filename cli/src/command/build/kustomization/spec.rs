@@ -116,7 +116,8 @@ fn unknown(error: kube::Error) -> Error {
 /// The Kustomization of a name among the documents of a file; one without namespace is meant too.
 fn of_file(file: &Path, name: &str, namespace: &str) -> Result<Kustomization, Error> {
     let shown = file.display().to_string();
-    if !file.is_file() {
+    // A pipe will do, such as `<(…)` of a shell.
+    if file.is_dir() || !file.exists() {
         return Err(Error::KustomizationFile(shown));
     }
     let refused = |reason: String| {
