@@ -163,7 +163,7 @@ fn origin_of(config: &Resource) -> Option<Arc<Origin>> {
     }))
 }
 
-/// Reads a configuration as most are read.
+/// Reads a configuration leniently, as most are read.
 fn decode<T: Decode>(config: &Resource) -> Result<T, Error> {
     decode_by(config, Strictness::LENIENT)
 }

@@ -105,6 +105,7 @@ pub(crate) fn resolve(
         return Ok(());
     }
     let mut values = BTreeMap::new();
+    // Of several without an object, the reference names the first in this order.
     let mut sorted: Vec<&Var> = vars.iter().collect();
     sorted.sort_by(|a, b| a.name.cmp(&b.name));
     for var in sorted {

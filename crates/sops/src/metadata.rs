@@ -16,6 +16,8 @@ use crate::tree::{Node, Value};
 pub(crate) const KEY: &str = "sops";
 /// Suffix of keys whose values are not encrypted unless a document has another rule.
 const DEFAULT_UNENCRYPTED_SUFFIX: &str = "_unencrypted";
+/// List of the keys of age.
+const AGE: &str = "age";
 /// Keys of a document; each costs the work of a decryption, or a request. Large companies have some dozens.
 const MAX_KEYS: usize = 1000;
 
@@ -115,12 +117,15 @@ fn group(node: &Node) -> Result<KeyGroup, MetadataError> {
     let mut keys = Vec::new();
     let mut each = |list: &str, read: fn(&Node) -> Result<MasterKey, MetadataError>| {
         for key in listed(node, list)? {
+            // SOPS notes of all others when they were added.
+            if list != AGE {
+                time(key, "created_at")?;
+            }
             keys.push(read(key)?);
         }
         Ok::<_, MetadataError>(())
     };
     each("kms", |key| {
-        time(key, "created_at")?;
         Ok(MasterKey::AwsKms {
             arn: text(key, "arn")?,
             role: text(key, "role")?,
@@ -129,15 +134,10 @@ fn group(node: &Node) -> Result<KeyGroup, MetadataError> {
         })
     })?;
     each("gcp_kms", |key| {
-        time(key, "created_at")?;
         Ok(MasterKey::GcpKms { resource: text(key, "resource_id")?, enc: text(key, "enc")? })
     })?;
-    each("hckms", |key| {
-        time(key, "created_at")?;
-        Ok(MasterKey::HuaweiKms { id: text(key, "key_id")?, enc: text(key, "enc")? })
-    })?;
+    each("hckms", |key| Ok(MasterKey::HuaweiKms { id: text(key, "key_id")?, enc: text(key, "enc")? }))?;
     each("azure_kv", |key| {
-        time(key, "created_at")?;
         Ok(MasterKey::AzureKeyVault {
             vault_url: text(key, "vault_url")?,
             name: text(key, "name")?,
@@ -146,7 +146,6 @@ fn group(node: &Node) -> Result<KeyGroup, MetadataError> {
         })
     })?;
     each("hc_vault", |key| {
-        time(key, "created_at")?;
         Ok(MasterKey::Vault {
             address: text(key, "vault_address")?,
             engine: text(key, "engine_path")?,
@@ -154,11 +153,8 @@ fn group(node: &Node) -> Result<KeyGroup, MetadataError> {
             enc: text(key, "enc")?,
         })
     })?;
-    each("pgp", |key| {
-        time(key, "created_at")?;
-        Ok(MasterKey::Pgp { fingerprint: text(key, "fp")?, enc: text(key, "enc")? })
-    })?;
-    each("age", |key| Ok(MasterKey::Age { recipient: text(key, "recipient")?, enc: text(key, "enc")? }))?;
+    each("pgp", |key| Ok(MasterKey::Pgp { fingerprint: text(key, "fp")?, enc: text(key, "enc")? }))?;
+    each(AGE, |key| Ok(MasterKey::Age { recipient: text(key, "recipient")?, enc: text(key, "enc")? }))?;
     Ok(keys)
 }
 
@@ -185,7 +181,7 @@ fn text(node: &Node, field: &str) -> Result<String, MetadataError> {
     }
 }
 
-/// Returns a moment as the file has it: SOPS reads none without.
+/// Returns the text of a time, which SOPS requires to be there and to be one.
 fn time(node: &Node, field: &str) -> Result<String, MetadataError> {
     let text = text(node, field)?;
     if text.parse::<Timestamp>().is_ok() { Ok(text) } else { Err(wrong(field)) }

@@ -101,7 +101,7 @@ pub enum PatchError {
     MissingPath {
         /// The operation.
         operation: &'static str,
-        /// The missing place.
+        /// The library's words about the place that is missing.
         end: &'static str,
         /// The path.
         path: String,
