@@ -69,6 +69,17 @@ fn answered(code: u16, body: &str) -> http::Response<Body> {
     http::Response::builder().status(code).body(body).unwrap()
 }
 
+/// The answer of a server without objects to a list or a watch.
+async fn of_nothing(is_refused: bool, is_watch: bool) -> Result<http::Response<Body>, Infallible> {
+    let empty =
+        r#"{"kind":"ThingList","apiVersion":"example.com/v1","metadata":{"resourceVersion":"1"},"items":[]}"#;
+    Ok(match (is_refused, is_watch) {
+        (true, _) => answered(403, r#"{"kind":"Status","status":"Failure","code":403}"#),
+        (false, false) => answered(200, empty),
+        (false, true) => return pending().await,
+    })
+}
+
 /// KS-IMP-7: an API server that has just started refuses for a moment what it admits later.
 #[tokio::test(start_paused = true)]
 async fn a_kind_that_was_split_by_a_passing_refusal_is_one_watch_again() {
@@ -81,14 +92,7 @@ async fn a_kind_that_was_split_by_a_passing_refusal_is_one_watch_again() {
         let relaxed = std::sync::atomic::Ordering::Relaxed;
         let is_refused = is_of_all && refusals.fetch_update(relaxed, relaxed, counted).is_ok();
         let _told = asked.try_send((request.uri().path().to_owned(), is_watch));
-        async move {
-            let empty = r#"{"kind":"ThingList","apiVersion":"example.com/v1","metadata":{"resourceVersion":"1"},"items":[]}"#;
-            Ok::<_, Infallible>(match (is_refused, is_watch) {
-                (true, _) => answered(403, r#"{"kind":"Status","status":"Failure","code":403}"#),
-                (false, false) => answered(200, empty),
-                (false, true) => return pending().await,
-            })
-        }
+        of_nothing(is_refused, is_watch)
     };
     let (watches, mapping, shutdown) = of_one_object(Client::new(tower::service_fn(answer), "default"));
     let of_all = "/apis/example.com/v1/things".to_owned();
@@ -129,15 +133,7 @@ async fn kinds_that_were_refused_together_come_back_as_far_as_there_is_room() {
     let relaxed = std::sync::atomic::Ordering::Relaxed;
     let server = Arc::clone(&is_up);
     let answer = move |request: http::Request<Body>| {
-        let (is_up, is_watch) = (server.load(relaxed), request.uri().to_string().contains("watch=true"));
-        async move {
-            let empty = r#"{"kind":"ThingList","apiVersion":"example.com/v1","metadata":{"resourceVersion":"1"},"items":[]}"#;
-            Ok::<_, Infallible>(match (is_up, is_watch) {
-                (false, _) => answered(403, r#"{"kind":"Status","status":"Failure","code":403}"#),
-                (true, false) => answered(200, empty),
-                (true, true) => return pending().await,
-            })
-        }
+        of_nothing(!server.load(relaxed), request.uri().to_string().contains("watch=true"))
     };
     let (watches, _, shutdown) = of_one_object(Client::new(tower::service_fn(answer), "default"));
     let count =
