@@ -5,6 +5,7 @@
 //! system's certificate authorities are read once per process, when the first server must be checked.
 
 mod body;
+mod client_certificate;
 mod clients;
 mod environment;
 mod exceptions;
@@ -23,6 +24,7 @@ mod unanswered;
 mod upgrade;
 
 pub use body::{BodyError, read_capped};
+pub use client_certificate::ClientCertificate;
 pub use clients::{ClientError, Clients, client_builder};
 pub use exceptions::{Exceptions, proxy_variable};
 pub use profile::{Profile, Proxy};
@@ -30,7 +32,7 @@ pub use redact::{REDACTED, redact, told_by_basic};
 pub use retry_after::{asked_wait, next_try, retry_after};
 pub use secret::{SecretData, SecretError, text, user_info};
 pub use shown::{shown, shown_text, without_user_info};
-pub use tls::{check_identity, tls_config, verifier};
+pub use tls::{tls_config, verifier};
 pub use transport_error::{not_connected, reason};
 pub use unanswered::Unanswered;
 pub use upgrade::{is_upgrade, send_upgraded};

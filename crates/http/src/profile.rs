@@ -4,7 +4,7 @@ use secrecy::{ExposeSecret, SecretString};
 use sha2::{Digest, Sha256};
 use url::Url;
 
-use crate::told_by_basic;
+use crate::{ClientCertificate, told_by_basic};
 
 /// TLS material and proxy for a server. The default is the system's trust store and the environment's proxies.
 #[derive(Debug, Clone, Default)]
@@ -15,8 +15,8 @@ pub struct Profile {
     pub ca_alone: bool,
     /// Name that the server's certificate must be for, in place of the URL's host. The server is still told the host (SNI).
     pub server_name: Option<String>,
-    /// PEM of a client certificate followed by its key.
-    pub identity: Option<SecretString>,
+    /// The certificate that is shown to servers that ask for one.
+    pub certificate: Option<ClientCertificate>,
     /// The way to the server.
     pub proxy: Option<Proxy>,
     /// True when any certificate is accepted: only an `OCIRepository` with `insecure` may ask for it (SRC-OCI-20).
@@ -58,7 +58,9 @@ impl Profile {
         };
         part(self.ca.as_deref());
         part(self.server_name.as_ref().map(String::as_bytes));
-        part(self.identity.as_ref().map(|identity| identity.expose_secret().as_bytes()));
+        let certificate = self.certificate.as_ref();
+        part(certificate.map(|certificate| certificate.chain.expose_secret().as_bytes()));
+        part(certificate.map(|certificate| certificate.key.expose_secret().as_bytes()));
         part(self.proxy.as_ref().map(|proxy| proxy.address.as_str().as_bytes()));
         let credentials = self.proxy.as_ref().and_then(|proxy| proxy.credentials.as_ref());
         part(credentials.map(|(user, _)| user.as_bytes()));

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use secrecy::SecretString;
 use url::Url;
 
+use crate::ClientCertificate;
 use crate::profile::{Profile, Proxy};
 
 /// Longest proxy address.
@@ -93,7 +94,7 @@ impl Profile {
         }
         let mut profile = Self::default();
         profile.add_tls(place, data)?;
-        if profile.ca.is_none() && profile.identity.is_none() {
+        if profile.ca.is_none() && profile.certificate.is_none() {
             return Err(SecretError::NoCertificate { place: place.to_owned() });
         }
         Ok(profile)
@@ -108,8 +109,8 @@ impl Profile {
             |present, missing| SecretError::HalfCertificate { place: place.to_owned(), present, missing };
         let key = |[name, old]: [&str; 2]| text(data, name).or_else(|| text(data, old));
         self.ca = key(CA).map(String::into_bytes);
-        self.identity = match (key(CERTIFICATE), key(KEY)) {
-            (Some(certificate), Some(key)) => Some(SecretString::from(format!("{certificate}\n{key}"))),
+        self.certificate = match (key(CERTIFICATE), key(KEY)) {
+            (Some(certificate), Some(key)) => Some(ClientCertificate::new(certificate, key)),
             (Some(_), None) => return Err(half("tls.crt", "tls.key")),
             (None, Some(_)) => return Err(half("tls.key", "tls.crt")),
             (None, None) => None,
@@ -120,7 +121,7 @@ impl Profile {
     /// As `add_tls`, of a Secret that is not about certificates: half of a client certificate is taken for none.
     pub fn add_whole_tls(&mut self, data: &SecretData) {
         if self.add_tls("", data).is_err() {
-            self.identity = None;
+            self.certificate = None;
         }
     }
 }
@@ -251,7 +252,7 @@ mod tests {
     fn half_of_a_certificate_beside_other_things_is_none() {
         let mut profile = Profile::default();
         profile.add_whole_tls(&data(&[("ca.crt", "ca"), ("tls.crt", "x"), ("username", "u")]));
-        assert_eq!((profile.ca.as_deref(), profile.identity.is_none()), (Some(b"ca".as_slice()), true));
+        assert_eq!((profile.ca.as_deref(), profile.certificate.is_none()), (Some(b"ca".as_slice()), true));
     }
 
     #[rstest]
@@ -268,6 +269,7 @@ mod tests {
         let pairs = [("ca.crt", "new"), ("caFile", "old"), ("certFile", "c"), ("keyFile", "k")];
         let profile = Profile::from_secret("ns/s", &data(&pairs)).unwrap();
         assert_eq!(profile.ca.as_deref(), Some(b"new".as_slice()));
-        assert_eq!(profile.identity.unwrap().expose_secret(), "c\nk");
+        let ClientCertificate { chain, key } = profile.certificate.unwrap();
+        assert_eq!((chain.expose_secret(), key.expose_secret()), ("c", "k"));
     }
 }

@@ -8,15 +8,15 @@ use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use rustls::{
     CertificateError, ClientConfig, DigitallySignedStruct, Error, InconsistentKeys, RootCertStore,
     SignatureScheme,
 };
-use secrecy::ExposeSecret;
 use sha2::{Digest, Sha256};
 
+use crate::client_certificate::{ClientCertificate, Pair, unusable};
 use crate::clients::ClientError;
 use crate::pinned;
 use crate::profile::Profile;
@@ -25,9 +25,6 @@ use crate::profile::Profile;
 const ALPN: [&[u8]; 2] = [b"h2", b"http/1.1"];
 /// Certificates of one Secret that are read, of more it is refused; a bundle of the whole public web has 150.
 const MAX_CERTIFICATES: usize = 1000;
-
-/// Go's words about a private key that it does not understand.
-const UNREADABLE_KEY: &str = "failed to parse private key";
 
 static PROVIDER: LazyLock<Arc<CryptoProvider>> =
     LazyLock::new(|| Arc::new(rustls::crypto::aws_lc_rs::default_provider()));
@@ -40,20 +37,16 @@ static SYSTEM: LazyLock<Option<Arc<Believed>>> =
 /// The configuration of clients without certificates of their own; they share its resumable sessions too.
 static DEFAULT: LazyLock<Result<ClientConfig, Error>> = LazyLock::new(|| config(Trust::default(), None));
 
-/// A certificate with its chain, and its key.
-type Identity = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
-
 /// The configuration for a profile. Invalid certificates are reqwest's own business (SRC-OCI-20).
 pub(crate) fn client_config(profile: &Profile) -> Result<ClientConfig, ClientError> {
-    if profile.ca.is_none() && profile.identity.is_none() && profile.server_name.is_none() {
+    if profile.ca.is_none() && profile.certificate.is_none() && profile.server_name.is_none() {
         return DEFAULT.clone().map_err(|source| ClientError::Tls { source });
     }
     let own = profile.ca.as_deref().map(authorities).transpose()?;
     let name = profile.server_name.as_deref().map(server_name).transpose()?;
-    let identity =
-        profile.identity.as_ref().map(|pem| identity(pem.expose_secret().as_bytes())).transpose()?;
-    config(Trust { own, is_alone: profile.ca_alone, name }, identity).map_err(|source| {
-        match profile.identity {
+    let pair = profile.certificate.as_ref().map(ClientCertificate::pair).transpose()?;
+    config(Trust { own, is_alone: profile.ca_alone, name }, pair).map_err(|source| {
+        match profile.certificate {
             Some(_) => unusable(&source),
             None => ClientError::Tls { source },
         }
@@ -62,17 +55,6 @@ pub(crate) fn client_config(profile: &Profile) -> Result<ClientConfig, ClientErr
 
 fn server_name(name: &str) -> Result<ServerName<'static>, ClientError> {
     ServerName::try_from(name.to_owned()).map_err(|_| ClientError::ServerName { name: name.to_owned() })
-}
-
-/// A certificate that cannot be used with its key, in Go's words.
-fn unusable(error: &Error) -> ClientError {
-    let reason = match error {
-        Error::InconsistentKeys(_) => "tls: private key does not match public key".to_owned(),
-        // The library says so of keys alone.
-        Error::General(_) => format!("tls: {UNREADABLE_KEY}"),
-        _ => format!("tls: {error}"),
-    };
-    ClientError::Identity { reason }
 }
 
 /// Returns the configuration of a profile for a protocol other than HTTP: it offers the server no protocol (ALPN).
@@ -94,21 +76,12 @@ pub fn verifier(
     Some(Arc::new(Trust { own, is_alone: true, name: None }))
 }
 
-/// Checks a client certificate with its chain and its private key: PEM blocks one after the other.
-///
-/// # Errors
-/// When there is no certificate or no key, or they do not belong together.
-pub fn check_identity(pem: &[u8]) -> Result<(), ClientError> {
-    let checked = config(Trust::default(), Some(identity(pem)?));
-    checked.map(drop).map_err(|source| unusable(&source))
-}
-
-fn config(trust: Trust, identity: Option<Identity>) -> Result<ClientConfig, Error> {
+pub(crate) fn config(trust: Trust, pair: Option<Pair>) -> Result<ClientConfig, Error> {
     let builder = ClientConfig::builder_with_provider(PROVIDER.clone())
         .with_safe_default_protocol_versions()?
         .dangerous()
         .with_custom_certificate_verifier(Arc::new(trust));
-    let mut config = match identity {
+    let mut config = match pair {
         Some((chain, key)) => {
             let pair = CertifiedKey::new(chain, PROVIDER.key_provider.load_private_key(key)?);
             check_pair(&pair)?;
@@ -147,32 +120,6 @@ fn authorities(pem: &[u8]) -> Result<Arc<Believed>, ClientError> {
         return Err(ClientError::CaTooLarge { limit: MAX_CERTIFICATES });
     }
     believed.ok_or(ClientError::Ca)
-}
-
-/// A certificate with its chain, and its key. As in Go, blocks that cannot be read are passed over.
-fn identity(pem: &[u8]) -> Result<Identity, ClientError> {
-    let refuse = |reason: &str| ClientError::Identity { reason: format!("tls: {reason}") };
-    let readable = CertificateDer::pem_slice_iter(pem).flatten();
-    let chain: Vec<_> = readable.take(MAX_CERTIFICATES + 1).collect();
-    if chain.is_empty() {
-        return Err(refuse("failed to find any PEM data in certificate input"));
-    }
-    // None of them is left out in silence.
-    if chain.len() > MAX_CERTIFICATES {
-        return Err(refuse(&format!("more than {MAX_CERTIFICATES} certificates")));
-    }
-    let key = PrivateKeyDer::pem_slice_iter(pem).flatten().next().ok_or_else(|| match has_key(pem) {
-        // An encrypted key, or one of OpenSSH.
-        true => refuse(UNREADABLE_KEY),
-        false => refuse("failed to find any PEM data in key input"),
-    });
-    Ok((chain, key?))
-}
-
-/// Returns true where a private key begins, of whatever form.
-fn has_key(pem: &[u8]) -> bool {
-    let mut lines = pem.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
-    lines.any(|line| line.starts_with(b"-----BEGIN ") && line.ends_with(b"PRIVATE KEY-----"))
 }
 
 /// Certificates that are believed.
@@ -238,7 +185,7 @@ fn digest(certificate: &CertificateDer<'_>) -> [u8; 32] {
 
 /// Believes the object's own authorities and those of the system, or its own alone.
 #[derive(Debug, Default)]
-struct Trust {
+pub(crate) struct Trust {
     own: Option<Arc<Believed>>,
     is_alone: bool,
     /// Name that certificates must be for; nothing where it is the host of the URL.

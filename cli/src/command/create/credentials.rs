@@ -6,7 +6,7 @@ use std::num::{IntErrorKind, ParseIntError};
 use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 use weir_git::{Identity, KeyKind};
-use weir_http::{ClientError, go_url};
+use weir_http::{ClientCertificate, ClientError, go_url};
 
 use super::address;
 use super::flag::{Flag, Flags, bits, one_of, secret, switch, text};
@@ -195,26 +195,14 @@ pub(super) fn client_certificate(
         (None, Some(_)) => return Err(refused("found private key but missing certificate")),
         (Some(certificate), Some(key)) => (certificate, key),
     };
-    check_pair(&certificate, key.expose_secret())
-        .map_err(|reason| Error::Flags(format!("invalid TLS certificate and key pair: {reason}")))?;
+    ClientCertificate::new(certificate.as_str(), key.clone()).check().map_err(|error| {
+        let reason = match error {
+            ClientError::Identity { reason } => reason,
+            error => error.to_string(),
+        };
+        Error::Flags(format!("invalid TLS certificate and key pair: {reason}"))
+    })?;
     Ok(Some(Entries::from([("tls.crt".to_owned(), certificate.into()), ("tls.key".to_owned(), key)])))
-}
-
-/// Checks that a certificate and a key are what they are given as, and belong together.
-fn check_pair(certificate: &str, key: &str) -> Result<(), String> {
-    let has_certificate = |text: &str| text.contains("-----BEGIN CERTIFICATE-----");
-    let has_key = |text: &str| text.contains(" PRIVATE KEY-----");
-    if !has_certificate(certificate) && has_key(certificate) {
-        let switched = "but did find a private key; PEM inputs may have been switched";
-        return Err(format!("tls: failed to find certificate PEM data in certificate input, {switched}"));
-    }
-    if !has_key(key) && has_certificate(key) {
-        return Err("tls: found a certificate rather than a key in the PEM for the private key".to_owned());
-    }
-    weir_http::check_identity([certificate, key].join("\n").as_bytes()).map_err(|error| match error {
-        ClientError::Identity { reason } => reason,
-        error => error.to_string(),
-    })
 }
 
 #[cfg(test)]

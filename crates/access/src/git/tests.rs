@@ -64,7 +64,7 @@ fn refused_by_all(#[case] entries: &[(&str, &str)], #[case] text: &str) {
     &[("identity", "-----BEGIN ENCRYPTED PRIVATE KEY-----"), ("known_hosts", "h")], false)]
 fn passed_over(#[case] spec: Value, #[case] entries: &[(&str, &str)], #[case] has_authority: bool) {
     let http = access(spec, entries, LENIENT).unwrap().remote.http;
-    assert_eq!((http.ca.is_some(), http.identity.is_some()), (has_authority, false));
+    assert_eq!((http.ca.is_some(), http.certificate.is_some()), (has_authority, false));
 }
 
 #[test]

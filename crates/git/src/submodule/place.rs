@@ -39,7 +39,7 @@ impl Remote {
         let store = self.store.as_ref().map(|store| store.role(path));
         let mut remote = Self { url, store, part: None, ..self.clone() };
         if !is_same {
-            remote.http.identity = None;
+            remote.http.certificate = None;
             // User info that the commit itself names is no secret of ours. Over SSH that is never enough.
             remote.credentials =
                 Credentials::from_secret(&remote.url, &BTreeMap::new()).unwrap_or(Credentials::None);

@@ -5,7 +5,7 @@ use axum::Router;
 use axum::response::Redirect;
 use axum::routing::{get, post};
 use rstest::rstest;
-use weir_http::{Clients, Profile, Proxy};
+use weir_http::{ClientCertificate, Clients, Profile, Proxy};
 use weir_testkit::{Identity, Server};
 
 /// More than the servers here say.
@@ -157,20 +157,22 @@ async fn proxies(#[case] proxy_scheme: &str, #[case] scheme: &str, #[case] expec
     assert!(refused.as_deref().is_ok_and(str::is_empty) || refused.is_err(), "{refused:?}");
 }
 
-#[rstest]
-#[case(Some("no PEM"), None, "failed to parse CA certificate")]
-#[case(
-    None,
-    Some("no PEM"),
-    "failed to parse TLS certificate and key: tls: failed to find any PEM data in certificate input"
-)]
-fn unusable_certificates(#[case] ca: Option<&str>, #[case] identity: Option<&str>, #[case] message: &str) {
-    let profile = Profile {
-        ca: ca.map(|ca| ca.as_bytes().to_vec()),
-        identity: identity.map(Into::into),
-        ..Profile::default()
-    };
-    assert_eq!(Clients::new("test").get(&profile).unwrap_err().to_string(), message);
+/// A client that shows a certificate, or the reason why there is none.
+fn showing(chain: &str, key: &str) -> Result<(), String> {
+    let certificate = Some(ClientCertificate::new(chain, key));
+    let client = Clients::new("test").get(&Profile { certificate, ..Profile::default() });
+    client.map(drop).map_err(|error| error.to_string())
+}
+
+fn refused(reason: &str) -> Result<(), String> {
+    Err(format!("failed to parse TLS certificate and key: tls: {reason}"))
+}
+
+#[test]
+fn an_unusable_authority() {
+    let profile = Profile { ca: Some(b"no PEM".to_vec()), ..Profile::default() };
+    let error = Clients::new("test").get(&profile).unwrap_err().to_string();
+    assert_eq!(error, "failed to parse CA certificate");
 }
 
 /// As Go reads a bundle: what cannot be read in it counts for nothing, and the rest is believed.
@@ -204,49 +206,76 @@ fn bundles_of_many_authorities(#[case] count: usize, #[case] message: Option<&st
 
 /// A certificate of the chain that is not sent would be missed at some server only.
 #[rstest]
-#[case(1000, None)]
-#[case(1001, Some("failed to parse TLS certificate and key: tls: more than 1000 certificates"))]
-fn long_chains(#[case] count: usize, #[case] message: Option<&str>) {
+#[case(1000, Ok(()))]
+#[case(1001, refused("more than 1000 certificates"))]
+fn long_chains(#[case] count: usize, #[case] expected: Result<(), String>) {
     let Identity { certificate_pem, key_pem, .. } = Identity::for_names(&[]).unwrap();
-    let pem = format!("{}{key_pem}", format!("{certificate_pem}\n").repeat(count));
-    let got = Clients::new("test").get(&Profile { identity: Some(pem.into()), ..Profile::default() });
-    assert_eq!(got.err().map(|error| error.to_string()).as_deref(), message);
+    assert_eq!(showing(&format!("{certificate_pem}\n").repeat(count), &key_pem), expected);
 }
 
-/// As Go reads them: a block that cannot be read is none.
+/// As Go reads them: a block that cannot be read, or is of another kind, is none.
 #[rstest]
 #[case::certificate("CERTIFICATE")]
 #[case::key("PRIVATE KEY")]
 fn certificates_and_keys_with_an_odd_block(#[case] label: &str) {
     let Identity { certificate_pem, key_pem, .. } = Identity::for_names(&[]).unwrap();
     let odd = format!("-----BEGIN {label}-----\n%%%%\n-----END {label}-----\n");
-    for pem in [format!("{odd}{certificate_pem}\n{key_pem}"), format!("{certificate_pem}\n{odd}{key_pem}")] {
-        let got = Clients::new("test").get(&Profile { identity: Some(pem.into()), ..Profile::default() });
-        assert!(got.is_ok(), "{:?}", got.err());
-    }
+    assert_eq!(showing(&format!("{odd}{certificate_pem}"), &format!("{odd}{key_pem}")), Ok(()));
+    assert_eq!(
+        showing(&format!("{certificate_pem}\n{key_pem}"), &format!("{certificate_pem}\n{key_pem}")),
+        Ok(())
+    );
 }
 
+/// CLI-SEC04: a key inside the file of the certificate is not the key.
 #[test]
 fn keys_of_other_certificates() {
     let (one, two) = (Identity::for_names(&[]).unwrap(), Identity::for_names(&[]).unwrap());
-    let pem = format!("{}\n{}", one.certificate_pem, two.key_pem);
-    let error = Clients::new("test").get(&Profile { identity: Some(pem.into()), ..Profile::default() });
-    let expected = "failed to parse TLS certificate and key: tls: private key does not match public key";
-    assert_eq!(error.unwrap_err().to_string(), expected);
+    let chains = [one.certificate_pem.clone(), format!("{}\n{}", one.certificate_pem, one.key_pem)];
+    for chain in chains {
+        assert_eq!(showing(&chain, &two.key_pem), refused("private key does not match public key"));
+    }
 }
 
-/// Keys of a form that is none of TLS, in Go's words.
+/// Texts that hold no certificate, or no key of TLS, in Go's words.
 #[rstest]
-#[case("OPENSSH PRIVATE KEY", "failed to parse private key")]
-#[case("ENCRYPTED PRIVATE KEY", "failed to parse private key")]
-#[case("PRIVATE KEY", "failed to parse private key")]
-#[case("PUBLIC KEY", "failed to find any PEM data in key input")]
-fn keys_of_other_forms(#[case] form: &str, #[case] reason: &str) {
+#[case(None, None, "failed to find any PEM data in certificate input")]
+#[case(
+    Some("PRIVATE KEY"),
+    None,
+    "failed to find certificate PEM data in certificate input, but did find a private key; PEM inputs may have been switched"
+)]
+#[case(
+    Some("PUBLIC KEY"),
+    None,
+    "failed to find \"CERTIFICATE\" PEM block in certificate input after skipping PEM blocks of the following types: [PUBLIC KEY]"
+)]
+#[case(Some("CERTIFICATE"), None, "failed to find any PEM data in key input")]
+#[case(
+    Some("CERTIFICATE"),
+    Some("CERTIFICATE"),
+    "found a certificate rather than a key in the PEM for the private key"
+)]
+#[case(
+    Some("CERTIFICATE"),
+    Some("PUBLIC KEY"),
+    "failed to find PEM block with type ending in \"PRIVATE KEY\" in key input after skipping PEM blocks of the following types: [PUBLIC KEY]"
+)]
+#[case(Some("CERTIFICATE"), Some("OPENSSH PRIVATE KEY"), "failed to parse private key")]
+#[case(Some("CERTIFICATE"), Some("ENCRYPTED PRIVATE KEY"), "failed to parse private key")]
+#[case(Some("CERTIFICATE"), Some("PRIVATE KEY"), "failed to parse private key")]
+fn texts_that_are_something_else(
+    #[case] chain: Option<&str>,
+    #[case] key: Option<&str>,
+    #[case] reason: &str,
+) {
     let certificate = Identity::for_names(&[]).unwrap().certificate_pem;
-    let pem = format!("{certificate}\n-----BEGIN {form}-----\nb3BlbnNzaC1rZXktdjEA\n-----END {form}-----\n");
-    let error = Clients::new("test").get(&Profile { identity: Some(pem.into()), ..Profile::default() });
-    let expected = format!("failed to parse TLS certificate and key: tls: {reason}");
-    assert_eq!(error.unwrap_err().to_string(), expected);
+    let block = |form: Option<&str>| match form {
+        None => "no PEM".to_owned(),
+        Some("CERTIFICATE") => certificate.clone(),
+        Some(form) => format!("-----BEGIN {form}-----\nb3BlbnNzaC1rZXktdjEA\n-----END {form}-----\n"),
+    };
+    assert_eq!(showing(&block(chain), &block(key)), refused(reason));
 }
 
 /// A client certificate as `openssl x509 -req` makes it without extensions, and its key.
@@ -269,13 +298,10 @@ cat67lYXV2vEA7Yox2P38CwyC9swRcKRSMi/KXkArLoP+4C8b+G0xpKx
 
 #[test]
 fn certificates_of_version_1() {
-    let client = |key: &str| {
-        let identity = Some(format!("{}\n{key}", VERSION_1[0]).into());
-        Clients::new("test").get(&Profile { identity, ..Profile::default() }).map(drop)
-    };
-    assert!(client(VERSION_1[1]).is_ok());
-    let error = client(&Identity::for_names(&[]).unwrap().key_pem).unwrap_err().to_string();
-    assert_eq!(error, "failed to parse TLS certificate and key: tls: private key does not match public key");
+    let [chain, key] = VERSION_1;
+    assert_eq!(showing(chain, key), Ok(()));
+    let other = Identity::for_names(&[]).unwrap().key_pem;
+    assert_eq!(showing(chain, &other), refused("private key does not match public key"));
 }
 
 /// SRC-SCK-7: a redirect that repeats the body must not take a secret to another server.

@@ -3,9 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use reqwest::{Client, RequestBuilder};
-use secrecy::SecretString;
 use url::Url;
-use weir_http::{Clients, Profile, Proxy};
+use weir_http::{ClientCertificate, Clients, Profile, Proxy};
 
 use crate::environment;
 use crate::error::Error;
@@ -90,12 +89,12 @@ fn profile() -> Result<Profile, Error> {
             None => Some(environment::files(AUTHORITY_FOLDER, Path::new(&folder))?),
         },
     };
-    let identity = read(CERTIFICATE)?.zip(read(KEY)?);
+    let pair = read(CERTIFICATE)?.zip(read(KEY)?);
     let proxy = PROXIES.iter().find_map(|name| variable(name)).and_then(|address| Url::parse(&address).ok());
     Ok(Profile {
         ca: ca.map(String::into_bytes),
         server_name: variable(SERVER_NAME),
-        identity: identity.map(|(certificate, key)| SecretString::from(format!("{certificate}\n{key}"))),
+        certificate: pair.map(|(chain, key)| ClientCertificate::new(chain, key)),
         proxy: proxy.map(Proxy::from_url),
         accept_invalid_certificates: matches!(
             variable(UNCHECKED).as_deref(),

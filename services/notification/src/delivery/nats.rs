@@ -182,7 +182,7 @@ impl Connection {
         let info = greeting.strip_prefix("INFO ").and_then(|info| serde_json::from_str::<Info>(info).ok());
         let info = info.ok_or_else(|| NatsError::Protocol(shown(&greeting)))?;
         self.max_payload = info.max_payload;
-        let is_wanted = server.scheme() == "tls" || profile.ca.is_some() || profile.identity.is_some();
+        let is_wanted = server.scheme() == "tls" || profile.ca.is_some() || profile.certificate.is_some();
         if is_wanted && !info.tls_required && !info.tls_available {
             return Err(NatsError::NoTls);
         }

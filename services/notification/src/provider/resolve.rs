@@ -91,7 +91,7 @@ pub async fn resolve(
         (Some(Secret { place, data, .. }), _) => {
             let certificates = Profile::from_secret(&place, &data).map_err(ResolveError::Tls)?;
             resolved.profile =
-                Profile { ca: certificates.ca, identity: certificates.identity, ..resolved.profile };
+                Profile { ca: certificates.ca, certificate: certificates.certificate, ..resolved.profile };
         }
         // Git services take their TLS material from the one Secret; half a pair is not used then.
         (None, Some(secret)) if GIT_STATUS_TYPES.contains(&spec.type_.as_str()) => {

@@ -7,7 +7,7 @@ use http::StatusCode;
 use rstest::rstest;
 use serde_json::json;
 use url::Url;
-use weir_http::Profile;
+use weir_http::{ClientCertificate, Profile};
 use weir_notification_controller::delivery::{Retry, Sender};
 use weir_notification_controller::event::Event;
 use weir_notification_controller::provider::{Settings, build};
@@ -32,8 +32,8 @@ fn believing(identity: &Identity) -> Profile {
 }
 
 fn as_client(profile: Profile, client: &Identity) -> Profile {
-    let pair = format!("{}\n{}", client.certificate_pem, client.key_pem);
-    Profile { identity: Some(pair.into()), ..profile }
+    let certificate = ClientCertificate::new(&*client.certificate_pem, &*client.key_pem);
+    Profile { certificate: Some(certificate), ..profile }
 }
 
 fn through(proxy: &str, profile: Profile) -> Profile {
@@ -147,7 +147,8 @@ async fn a_server_that_asks_for_a_certificate_gets_the_one_of_the_secret() {
     assert!(sink.requests().is_empty());
     deliver("generic", &address, &as_client(believing(&own), &client)).await.unwrap();
     assert_eq!(sink.requests().len(), 1);
-    let halves = Profile { identity: Some(client.certificate_pem.clone().into()), ..believing(&own) };
+    let half = ClientCertificate::new(&*client.certificate_pem, "");
+    let halves = Profile { certificate: Some(half), ..believing(&own) };
     let refusal = deliver("generic", &address, &halves).await.unwrap_err();
     assert!(refusal.starts_with("failed to get TLS config: "), "{refusal}");
 }

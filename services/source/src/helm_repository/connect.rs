@@ -81,7 +81,7 @@ fn methods(secret: &Secret, pass_on: bool) -> Result<(Option<BasicAuth>, Profile
 }
 
 fn has_certificates(profile: &Profile) -> bool {
-    profile.ca.is_some() || profile.identity.is_some()
+    profile.ca.is_some() || profile.certificate.is_some()
 }
 
 /// Refuses certificates that cannot be used.

@@ -5,7 +5,7 @@ use super::*;
 fn parent(url: &str) -> Remote {
     let mut remote = Remote::new(url.parse().unwrap());
     remote.credentials = Credentials::Bearer("secret".into());
-    remote.http.identity = Some("pair".into());
+    remote.http.certificate = Some(weir_http::ClientCertificate::new("chain", "key"));
     remote.http.ca = Some(b"ca".to_vec());
     remote.http.proxy = Some(weir_http::Proxy::from_url("http://proxy".parse().unwrap()));
     remote
@@ -55,7 +55,7 @@ fn refused(#[case] text: &str, #[case] expected: PlaceError) {
 fn our_secrets_go_only_where_the_parent_is(#[case] text: &str, #[case] is_same: bool) {
     let remote = parent("https://h/org/app").of_submodule("p", text).unwrap();
     assert_eq!(matches!(remote.credentials, Credentials::Bearer(_)), is_same);
-    assert_eq!(remote.http.identity.is_some(), is_same);
+    assert_eq!(remote.http.certificate.is_some(), is_same);
     assert!(
         remote.http.ca.is_some() && remote.http.proxy.is_some(),
         "who is believed and the way there stay"
