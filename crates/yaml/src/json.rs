@@ -12,27 +12,38 @@ impl Node {
     /// # Errors
     /// A scalar does not fit its tag, or a number is not finite.
     pub fn to_json(&self) -> Result<Json, YamlError> {
-        self.json(Scalar::value)
+        self.json(Scalar::value, |key| key.text.to_string())
     }
 
-    /// As [`Node::to_json`], with scalars read as YAML 1.1 reads them: `yes` and `on` are booleans. Keys stay as they are written.
+    /// As [`Node::to_json`], with scalars and keys read as YAML 1.1 reads them: `yes` and `on` are booleans, and `on: 1` has the
+    /// key `true`. A null key stays as it is written.
     ///
     /// # Errors
     /// A number is not finite.
     pub fn to_json_of_yaml11(&self) -> Result<Json, YamlError> {
-        self.json(|scalar| Ok(yaml11_value(scalar)))
+        self.json(
+            |scalar| Ok(yaml11_value(scalar)),
+            |key| match yaml11_value(key) {
+                Value::Null => key.text.to_string(),
+                value => value.into_text(),
+            },
+        )
     }
 
-    fn json(&self, read: fn(&Scalar) -> Result<Value<'_>, YamlError>) -> Result<Json, YamlError> {
+    fn json(
+        &self,
+        read: fn(&Scalar) -> Result<Value<'_>, YamlError>,
+        name: fn(&Scalar) -> String,
+    ) -> Result<Json, YamlError> {
         Ok(match self {
             Self::Scalar(scalar) => scalar_json(read(scalar)?)?,
             Self::Seq(items) => {
-                Json::Array(items.iter().map(|item| item.json(read)).collect::<Result<_, _>>()?)
+                Json::Array(items.iter().map(|item| item.json(read, name)).collect::<Result<_, _>>()?)
             }
             Self::Map(map) => {
                 let mut object = JsonMap::with_capacity(map.len());
-                for (key, value) in map.iter() {
-                    object.insert(key.to_owned(), value.json(read)?);
+                for Entry { key, value, .. } in &map.entries {
+                    object.insert(name(key), value.json(read, name)?);
                 }
                 Json::Object(object)
             }

@@ -191,6 +191,7 @@ mod tests {
     #[case::the_line_end_stays(json!({}), &[("a", "8080\n")], json!({ "a": "8080\n" }))]
     #[case::quoted(json!({}), &[("a", "'8080'"), ("b", "\"{x,y}\""), ("c", "'")], json!({ "a": "8080", "b": ["x", "y"], "c": "" }))]
     #[case::several(json!({}), &[("a", "1,b=2"), ("c", "{x,y}")], json!({ "a": 1, "b": 2, "c": ["x", "y"] }))]
+    #[case::keys_of_yaml_1_1(json!({}), &[("", "{y: 1, 'on': 2, 0x10: 3, 1.50: 4, ~: 5}")], json!({ "true": 1, "on": 2, "16": 3, "1.5": 4, "~": 5 }))]
     #[case::under_values(json!({}), &[("", "a: {b: 1}"), ("a.c", "2"), ("", "a: {c: 3}")], json!({ "a": { "b": 1, "c": 3 } }))]
     fn values_come_together_as_in_flux(
         #[case] own: Value,
