@@ -18,6 +18,9 @@ use weir_runtime::{Cause, Environment, Index, ObjectKey, Queue, ServiceError};
 /// is there in a moment. The watch of the API goes on meanwhile.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(5));
 
+/// Time from a new selection to the run: policies of one image are judged within a fraction of it.
+const TOGETHER: Duration = Duration::from_millis(500);
+
 /// Most resolutions kept; a cluster has as many as policies, and the API still knows those beyond.
 const MAX_RESOLUTIONS: usize = 100_000;
 
@@ -134,5 +137,36 @@ pub(crate) fn waker(
     by_namespace: Index<ImageUpdateAutomation, String>,
     queue: Queue,
 ) -> impl Fn(&str) + Clone + Send + Sync + 'static {
-    move |namespace| queue.wake(by_namespace.naming(&namespace.to_owned()), Cause::Dependency)
+    move |namespace| {
+        let automations = by_namespace.naming(&namespace.to_owned());
+        automations.iter().for_each(|automation| wake_soon(&queue, ObjectKey::of(&**automation)));
+    }
+}
+
+/// Wakes an automation in a moment: policies that one scan or one push of several images moves make one commit (IU-1).
+fn wake_soon(queue: &Queue, automation: ObjectKey) {
+    queue.enqueue_after(automation, Cause::Dependency, TOGETHER);
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::{Instant, advance, timeout};
+
+    use super::*;
+
+    /// IU-1: selections that come one after the other make one run, which later ones do not put off.
+    #[tokio::test(start_paused = true)]
+    async fn selections_of_a_moment_wake_once() {
+        let (queue, key) = (Queue::default(), ObjectKey::new("apps", "all"));
+        let start = Instant::now();
+        for _ in 0..3 {
+            wake_soon(&queue, key.clone());
+            advance(TOGETHER / 4).await;
+        }
+        let ticket = queue.next().await;
+        assert_eq!((&ticket.key, ticket.causes), (&key, vec![Cause::Dependency]));
+        assert_eq!(start.elapsed().as_millis(), TOGETHER.as_millis());
+        queue.done(&key, None);
+        assert!(timeout(TOGETHER * 10, queue.next()).await.is_err());
+    }
 }
