@@ -91,7 +91,7 @@ pub enum TreeKind {
 pub struct TreeNode {
     /// Its name, one path component.
     pub name: String,
-    /// Name of the thing.
+    /// Its kind.
     pub kind: TreeKind,
     /// The object.
     pub id: ObjectId,

@@ -15,7 +15,7 @@ use git2::transport::{Service, SmartSubtransport, SmartSubtransportStream};
 pub use self::advertisement::Advertisement;
 pub use self::answer::Answer;
 pub use self::error::ConversationError;
-pub(crate) use self::request::{Reach, Request};
+pub(crate) use self::request::{FetchDepth, Request};
 use crate::error::Error;
 use crate::operation::Operation;
 use crate::pack::{self, Sink};
@@ -72,7 +72,7 @@ impl Conversation {
         let mut stream = self.turn()?;
         stream.write_all(&request.encode(&self.offered)).map_err(ConversationError::stream)?;
         let mut meter = Meter::new(&self.operation);
-        let answer = Answer::read(&mut stream, request.reach.is_cut(), |bytes| {
+        let answer = Answer::read(&mut stream, request.depth.is_cut(), |bytes| {
             meter.count(bytes.len())?;
             pack(bytes)
         });

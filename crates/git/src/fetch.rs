@@ -5,7 +5,7 @@ use std::sync::Arc;
 use gix_hash::ObjectId;
 
 use crate::checkout::{Checkout, CommitInfo};
-use crate::conversation::{Conversation, ConversationError, Reach, Request};
+use crate::conversation::{Conversation, ConversationError, FetchDepth, Request};
 use crate::error::Error;
 use crate::objects::Objects;
 use crate::operation::{Operation, Registered};
@@ -117,18 +117,18 @@ fn download_plan(
     }
     let objects = plan.candidates.iter().map(|candidate| candidate.object).collect();
     let reference::Depth::History { tips, within } = &plan.depth else {
-        return download(conversation, directory, objects, Reach::Tip, is_partial);
+        return download(conversation, directory, objects, FetchDepth::Tip, is_partial);
     };
     if within.is_none() && conversation.offered().gives_any_object() {
-        match download(conversation, directory, objects, Reach::Tip, is_partial) {
+        match download(conversation, directory, objects, FetchDepth::Tip, is_partial) {
             Err(Error::Conversation(error @ ConversationError::Refused { .. })) => {
                 tracing::debug!(%error, "the commit is looked for in all history");
             }
             result => return result,
         }
     }
-    let reach = if directory.roots()?.is_empty() { Reach::Whole } else { Reach::Uncut };
-    download(conversation, directory, tips.clone(), reach, is_partial)?;
+    let depth = if directory.roots()?.is_empty() { FetchDepth::Missing } else { FetchDepth::Unshallow };
+    download(conversation, directory, tips.clone(), depth, is_partial)?;
     if has_all(directory, plan)? {
         return Ok(());
     }
@@ -178,8 +178,11 @@ pub(crate) fn is_ancestor(
         conversation.end();
         return Ok(false);
     }
-    let is_partial = offered.gives_parts();
-    match download(&mut conversation, &directory, vec![commit], Reach::Whole, is_partial) {
+    let (is_partial, format) = (offered.gives_parts(), offered.format());
+    if directory.format() != format {
+        directory.clear(format)?;
+    }
+    match download(&mut conversation, &directory, vec![commit], FetchDepth::Missing, is_partial) {
         Err(Error::Conversation(ConversationError::Refused { .. })) if !is_listed => return Ok(false),
         result => result?,
     }
@@ -197,13 +200,13 @@ fn download(
     conversation: &mut Conversation,
     directory: &Directory,
     wants: Vec<ObjectId>,
-    reach: Reach,
+    depth: FetchDepth,
     is_partial: bool,
 ) -> Result<(), Error> {
     // Some servers give all history or nothing.
-    let reach = if conversation.offered().offers("shallow") { reach } else { Reach::Whole };
+    let depth = if conversation.offered().offers("shallow") { depth } else { FetchDepth::Missing };
     let (haves, roots) = (haves(directory)?, directory.roots()?.into_iter().collect());
-    conversation.download(&Request { wants, haves, roots, reach, is_partial }, directory)
+    conversation.download(&Request { wants, haves, roots, depth, is_partial }, directory)
 }
 
 /// The newest commits that are there.

@@ -23,7 +23,7 @@ pub enum KnownHostsError {
     /// A line with fewer than its two or three fields.
     #[error("knownhosts: missing host pattern")]
     MissingPattern,
-    /// A line with a name that is none: a hash that cannot be read, brackets without a port, a negation of nothing.
+    /// A line with an invalid host pattern: a hash that cannot be read, brackets without a port, a `!` alone.
     #[error("knownhosts: line {line}: invalid host pattern")]
     Pattern {
         /// Number of the line.

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use gix_hash::ObjectId;
 
 use crate::checkout::{Reader, TreeKind};
-use crate::conversation::{Conversation, Reach, Request};
+use crate::conversation::{Conversation, FetchDepth, Request};
 use crate::error::Error;
 use crate::part::Part;
 use crate::store::Directory;
@@ -27,7 +27,7 @@ pub(crate) fn complete(
     for wants in missing.chunks(MAX_BLOBS) {
         let wants = wants.to_vec();
         let (haves, roots) = (Vec::new(), Vec::new());
-        let request = Request { wants, haves, roots, reach: Reach::Whole, is_partial: false };
+        let request = Request { wants, haves, roots, depth: FetchDepth::Missing, is_partial: false };
         conversation.download(&request, directory)?;
     }
     Ok(())

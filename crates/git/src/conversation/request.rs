@@ -20,19 +20,19 @@ const ENDLESS: u32 = i32::MAX as u32;
 
 /// The history to fetch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Reach {
+pub(crate) enum FetchDepth {
     /// The commit alone.
     Tip,
-    /// All that is missing.
-    Whole,
+    /// All that is missing, as far as history is not cut.
+    Missing,
     /// All, also what an earlier download has cut off.
-    Uncut,
+    Unshallow,
 }
 
-impl Reach {
+impl FetchDepth {
     /// Returns true when the answer begins with where history is cut.
     pub(super) fn is_cut(self) -> bool {
-        self != Self::Whole
+        self != Self::Missing
     }
 }
 
@@ -45,7 +45,7 @@ pub(crate) struct Request {
     pub(crate) haves: Vec<ObjectId>,
     /// Commits whose parents are not there.
     pub(crate) roots: Vec<ObjectId>,
-    pub(crate) reach: Reach,
+    pub(crate) depth: FetchDepth,
     /// True when blobs are left out.
     pub(crate) is_partial: bool,
 }
@@ -60,10 +60,10 @@ impl Request {
         if offered.offers("shallow") {
             self.roots.iter().for_each(|root| put(&mut out, &format!("shallow {root}\n")));
         }
-        match self.reach {
-            Reach::Tip => put(&mut out, "deepen 1\n"),
-            Reach::Whole => {}
-            Reach::Uncut => put(&mut out, &format!("deepen {ENDLESS}\n")),
+        match self.depth {
+            FetchDepth::Tip => put(&mut out, "deepen 1\n"),
+            FetchDepth::Missing => {}
+            FetchDepth::Unshallow => put(&mut out, &format!("deepen {ENDLESS}\n")),
         }
         if self.is_partial {
             put(&mut out, "filter blob:none\n");

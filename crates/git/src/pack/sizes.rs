@@ -1,6 +1,7 @@
-//! The sizes of a pack's objects, seen while it comes (SRC-STO-10). A megabyte of a pack can become a gibibyte of an object,
-//! and both libraries take the memory that a pack asks for: libgit2 for a difference, for the object that it is to and for
-//! the one that comes of it, gitoxide for each object. One that is too large ends the download before they see it.
+//! The sizes of a pack's objects, read while it arrives (SRC-STO-10). An object that is too large ends the download.
+//!
+//! A megabyte of a pack can become a gibibyte of an object, and both libraries take the memory that a pack asks for: gitoxide
+//! for each object; libgit2 for a difference, for its base and for the result.
 
 use std::collections::BTreeSet;
 

@@ -1,13 +1,18 @@
 //! Commits and pushes: nothing of anyone is lost.
 
+use rstest::rstest;
 use weir_git::{Author, Checkout, CommitRequest, Error, Lease, ObjectId, PushRequest, Remote};
 use weir_testkit::{GitRepo, GitServer};
 
 use crate::{branch, fetched, git, remote};
 
 async fn cloned() -> (GitServer, GitRepo, Remote, Checkout) {
+    cloned_as("sha1").await
+}
+
+async fn cloned_as(format: &str) -> (GitServer, GitRepo, Remote, Checkout) {
     let server = GitServer::start().await.unwrap();
-    let repository = server.repo("app").unwrap();
+    let repository = server.repo_as("app", format).unwrap();
     repository.commit("main", "old", &[("deploy/a.yaml", "a: 0\n")]).unwrap();
     let change = repository
         .change("main")
@@ -109,9 +114,10 @@ async fn a_branch_beside_the_cloned_one() {
 }
 
 /// Histories that only meet further back, on servers that offer parts and on others.
+#[rstest]
 #[tokio::test]
-async fn commits_that_are_in_the_history_of_others() {
-    let (_server, repository, remote, checkout) = cloned().await;
+async fn commits_that_are_in_the_history_of_others(#[values("sha1", "sha256")] format: &str) {
+    let (_server, repository, remote, checkout) = cloned_as(format).await;
     let base = checkout.commit().id;
     let old = repository.log("main").unwrap()[1].id.parse().unwrap();
     repository.set_branch("side", "main").unwrap();
@@ -131,7 +137,7 @@ async fn commits_that_are_in_the_history_of_others() {
             assert_eq!(found, expected, "{ancestor} in {commit}, parts: {offers_parts}");
         }
     }
-    let unknown = "0123456789012345678901234567890123456789".parse().unwrap();
+    let unknown = "1".repeat(base.kind().len_in_hex()).parse().unwrap();
     assert!(!git().is_ancestor(&remote, base, unknown).await.unwrap());
 }
 

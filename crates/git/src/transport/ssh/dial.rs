@@ -10,8 +10,8 @@ use tokio::time::timeout;
 
 use crate::error::Error;
 
-/// Time after which the next address is tried beside the ones before, as in Go: an address that is silent, such as one of
-/// IPv6 where nothing routes it, would take all the time of the operation.
+/// Time after which the next address is tried beside the ones before, as in Go. Without that, one silent address, such as an
+/// IPv6 address that nothing routes, would take all the time of the operation.
 const PATIENCE: Duration = Duration::from_millis(300);
 /// Addresses of a host that are tried.
 const MAX_ADDRESSES: usize = 32;
