@@ -11,12 +11,12 @@ use weir_kstatus::Status;
 
 use crate::error::{is_outdated, shown};
 use crate::evaluate::{Evaluated, Plan};
+use crate::live_object::LiveObject;
 use crate::normalize::normalize;
 use crate::ownership::Managers;
 use crate::policy::{Mark, merges};
 use crate::probe;
 use crate::request::{Mode, Target};
-use crate::sight::Sight;
 use crate::{
     Action, Change, ChangeSet, Entry, Error, GroupKind, IgnoreRules, Judge, Manifest, ObjectId, Owner, Probe,
     Record, Session, Stage, order, successor,
@@ -180,7 +180,7 @@ impl<'a> Applier<'a> {
         }
         (self.session.kill_point)("stage-checked");
         let written: Vec<Entry> = evaluated.iter().filter_map(Evaluated::written).collect();
-        self.name(written, record).await?;
+        self.record(written, record).await?;
         let mut changes = Vec::with_capacity(evaluated.len());
         let mut waited_for = Vec::new();
         for object in evaluated {
@@ -188,21 +188,21 @@ impl<'a> Applier<'a> {
                 return Err(self.timed_out());
             }
             let (id, version) = (object.manifest.id().clone(), object.manifest.version().to_owned());
-            let rivals = object.rivals();
+            let conflict = object.conflict();
             let (action, applied) = self.settle(object).await?;
             if stage.is_awaited() && applied.is_some_and(|mut applied| !self.is_current(&id, &mut applied)) {
                 waited_for.push(id.clone());
             }
-            changes.push(Change { id, version, action, rivals });
+            changes.push(Change { id, version, action, conflict });
         }
         self.wait(waited_for).await?;
         (self.session.kill_point)("stage-applied");
         Ok(changes)
     }
 
-    /// Names objects before they are written. Something newer, which calls the apply off, is often what the record has failed for; an
-    /// apply that has written something needs it all the same.
-    async fn name(&self, written: Vec<Entry>, record: &impl Record) -> Result<(), Error> {
+    /// Records the names of objects before they are written. A record that fails is often that of a run which has just been cancelled. An
+    /// apply that has written something goes on in spite of the cancellation, and tries the record again.
+    async fn record(&self, written: Vec<Entry>, record: &impl Record) -> Result<(), Error> {
         let mut attempts = 0;
         while !written.is_empty() && !record.add(written.clone()).await {
             attempts += 1;
@@ -220,9 +220,9 @@ impl<'a> Applier<'a> {
         Error::TimedOut { limit: self.settings.time }
     }
 
-    /// Does what is to be done about an object. It is evaluated anew when it has changed since then, so that it must not be replaced on
-    /// that evidence, and when it was not tried and the server refuses it.
-    async fn settle(&self, mut object: Evaluated) -> Result<(Action, Option<Sight>), Error> {
+    /// Carries out the plan for one object. The plan is made anew when the object has changed meanwhile, and when the server refuses an
+    /// object that was not tried by a dry run.
+    async fn settle(&self, mut object: Evaluated) -> Result<(Action, Option<LiveObject>), Error> {
         let mut attempts = 0;
         loop {
             attempts += 1;
@@ -238,8 +238,8 @@ impl<'a> Applier<'a> {
         }
     }
 
-    /// Carries out the plan for one object. Returns the object as the server has answered, if it was written.
-    async fn carry_out(&self, object: &Evaluated) -> Result<(Action, Option<Sight>), Error> {
+    /// Tries once to carry out a plan. Returns the object as the server has answered, if it was written.
+    async fn carry_out(&self, object: &Evaluated) -> Result<(Action, Option<LiveObject>), Error> {
         let Evaluated { manifest, mapping, plan, .. } = object;
         let (Some(mapping), false) = (mapping, matches!(plan, Plan::Leave(_))) else {
             self.leave(object);
@@ -267,7 +267,7 @@ impl<'a> Applier<'a> {
         }
     }
 
-    fn note_in_ledger(&self, object: &Evaluated, applied: &mut Sight) {
+    fn note_in_ledger(&self, object: &Evaluated, applied: &mut LiveObject) {
         let Some(ledger) = self.session.ledger() else { return };
         let (owner, id) = (&self.settings.owner, object.manifest.id());
         if action_of(&object.plan, applied.meta.resource_version.as_deref()) != Action::Unchanged {
@@ -282,7 +282,7 @@ impl<'a> Applier<'a> {
     }
 
     /// Applies an object. Where it takes the place of one that has just gone, a quota may count that one for a moment.
-    async fn write(&self, target: &Target<'_>, object: &Evaluated) -> Result<Sight, Error> {
+    async fn write(&self, target: &Target<'_>, object: &Evaluated) -> Result<LiveObject, Error> {
         let mut looks = Looks::default();
         loop {
             let manager = &self.settings.field_manager;
@@ -300,8 +300,8 @@ impl<'a> Applier<'a> {
         }
     }
 
-    /// True for an object that was written without a look at the managers of its fields, and has fields that are to become ours.
-    fn takes_over_more(&self, object: &Evaluated, applied: &Sight) -> bool {
+    /// Returns true for an object that was written without reading its field managers, when it has fields that are to become ours.
+    fn takes_over_more(&self, object: &Evaluated, applied: &LiveObject) -> bool {
         matches!(object.plan, Plan::WriteOver { .. } | Plan::WriteUntried { .. })
             && !merges(&self.settings.owner.group, &object.manifest, &applied.meta)
             && self.managers.takes_over_any(applied)
@@ -335,7 +335,7 @@ impl<'a> Applier<'a> {
     }
 
     /// Returns true for an object whose health the answer to its apply has shown. The verdict of a judge takes a look of its own.
-    fn is_current(&self, id: &ObjectId, applied: &mut Sight) -> bool {
+    fn is_current(&self, id: &ObjectId, applied: &mut LiveObject) -> bool {
         self.judge_of(id).is_none() && applied.assess(id).status == Status::Current
     }
 
@@ -429,11 +429,11 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
-    use crate::Rivals;
+    use crate::Conflict;
     use crate::precise::Precise;
 
     fn write(action: Action) -> Plan {
-        Plan::Write { action, cleanup: None, rivals: Rivals::default() }
+        Plan::Write { action, cleanup: None, conflict: Conflict::default() }
     }
 
     /// KS-SSA-90

@@ -1,6 +1,6 @@
 use std::fmt;
 
-use crate::{Entry, ObjectId, Rivals};
+use crate::{Conflict, Entry, ObjectId};
 
 /// The change of one object (KS-SSA-90).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -39,10 +39,10 @@ pub struct Change {
     pub id: ObjectId,
     /// Version of its API without the group.
     pub version: String,
-    /// Cause.
+    /// The change.
     pub action: Action,
-    /// Others whose changes it took back.
-    pub rivals: Rivals,
+    /// Others whose changes it has overwritten.
+    pub conflict: Conflict,
 }
 
 impl fmt::Display for Change {

@@ -14,12 +14,12 @@ use crate::apply::{Applier, Looks, MAX_EVALUATIONS, Settings};
 use crate::drift::has_drifted;
 use crate::error::{is_forbidden, is_not_found, status, whole_text};
 use crate::ledger::Trust;
+use crate::live_object::LiveObject;
 use crate::ownership::{is_of_another_version, migration};
 use crate::policy::{Mark, merges, skips_desired, skips_live};
 use crate::precise::Precise;
 use crate::request::{Mode, Target};
-use crate::sight::Sight;
-use crate::{Action, Entry, Error, Manifest, Mapping, MappingError, Rivals, ignore, successor, undeclared};
+use crate::{Action, Conflict, Entry, Error, Manifest, Mapping, MappingError, ignore, successor, undeclared};
 
 /// Times that fields which the server does not know are taken away from one object; it names all of them at once.
 const MAX_TRIMS: usize = 3;
@@ -39,11 +39,11 @@ impl Evaluated {
         (!matches!(self.plan, Plan::Leave(_))).then(entry)
     }
 
-    /// Others whose changes are about to be taken back.
-    pub(crate) fn rivals(&self) -> Rivals {
+    /// Returns the others whose changes are about to be overwritten.
+    pub(crate) fn conflict(&self) -> Conflict {
         match &self.plan {
-            Plan::Write { rivals, .. } => rivals.clone(),
-            _ => Rivals::default(),
+            Plan::Write { conflict, .. } => conflict.clone(),
+            _ => Conflict::default(),
         }
     }
 }
@@ -72,7 +72,7 @@ pub(crate) enum Plan {
     /// evaluated with a dry run.
     WriteUntried { version: String },
     /// Apply; the cleanup of foreign field managers comes first, if there is one.
-    Write { action: Action, cleanup: Option<Value>, rivals: Rivals },
+    Write { action: Action, cleanup: Option<Value>, conflict: Conflict },
     /// Apply, and call it unchanged if the resource version stays this one.
     WriteOver { version: String },
     /// Delete the object if it is still in this state, wait until it is gone, and apply.
@@ -135,7 +135,7 @@ impl Applier<'_> {
         Ok(Evaluated { manifest, mapping, desired, plan })
     }
 
-    /// True for an object that the answer to a dry run could not decide anything about but that it is refused.
+    /// Returns true for an object of which a dry run can show nothing but a refusal, which the apply itself shows as well.
     fn needs_no_trial(&self, manifest: &Manifest) -> bool {
         let Settings { owner, ignored, migrates_versions, .. } = self.settings;
         !migrates_versions && ignored.is_empty() && !Mark::SsaIfNotPresent.on_desired(&owner.group, manifest)
@@ -239,13 +239,13 @@ impl Applier<'_> {
         let ignored = self.settings.ignored.of(tried);
         let (own_live, own_tried) = (ignore::without(&live, &ignored), ignore::without(tried, &ignored));
         if cleanup.is_some() || has_drifted(&own_live, &own_tried) {
-            let rivals = Rivals::of(owner, &self.settings.field_manager, &own_live, &own_tried);
+            let conflict = Conflict::of(owner, &self.settings.field_manager, &own_live, &own_tried);
             let others = self.managers.others_that_apply(&live.metadata, cleanup.is_some());
             ignore::resolve(manifest.value_mut(), &ignored, &live, tried, &others);
-            return Ok(Plan::Write { action: Action::Configured, cleanup, rivals });
+            return Ok(Plan::Write { action: Action::Configured, cleanup, conflict });
         }
         if let Some(ledger) = self.session.ledger() {
-            ledger.settle(owner, target.id, Some(desired), &mut Sight::from(&live));
+            ledger.settle(owner, target.id, Some(desired), &mut LiveObject::from(&live));
         }
         Ok(Plan::Leave(Action::Unchanged))
     }
@@ -343,11 +343,11 @@ fn is_immutable(error: &kube::Error) -> bool {
 }
 
 fn created() -> Plan {
-    Plan::Write { action: Action::Created, cleanup: None, rivals: Rivals::default() }
+    Plan::Write { action: Action::Created, cleanup: None, conflict: Conflict::default() }
 }
 
 fn configured() -> Plan {
-    Plan::Write { action: Action::Configured, cleanup: None, rivals: Rivals::default() }
+    Plan::Write { action: Action::Configured, cleanup: None, conflict: Conflict::default() }
 }
 
 /// A number that differs where another manifest, or the same one under other rules or by another user, does.

@@ -1,7 +1,7 @@
 //! Fields that an apply leaves to others (`spec.ignore`, KS-SSA-70..74).
 //!
-//! They are no drift. If the object is applied for another reason, each of these fields that differs from the manifest is
-//! left out of what is sent, where another manager applies it, or is sent as it is in the cluster.
+//! Their differences are no drift. When the object is applied for another reason, such a field is left out of what is sent if
+//! another manager applies it; otherwise it is sent as it is in the cluster.
 
 use std::borrow::Cow;
 use std::sync::Arc;

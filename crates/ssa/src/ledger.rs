@@ -15,10 +15,10 @@ use parking_lot::Mutex;
 use weir_kstatus::{Assessment, Status};
 
 use self::records::Records;
+use crate::live_object::{LiveObject, Manager};
 use crate::ownership::{Managers, is_of_subresource};
 use crate::policy::{Mark, may_prune};
 use crate::precise::Precise;
-use crate::sight::{Manager, Sight};
 use crate::stage::Scope;
 use crate::{Entry, GroupKind, ObjectId, Owner};
 
@@ -167,7 +167,7 @@ impl Ledger {
         let state = self.state.lock();
         let depth = state.depth(id)?;
         let record = state.objects.get_of(owner, id)?;
-        // One that was settled and is no longer seen has gone; of one that never was settled nobody knows yet.
+        // One that was settled and is no longer seen is gone. One that never was settled may only not have been seen yet.
         let Some(seen) = &record.seen else {
             return record.settled.filter(|_| !record.is_disowned).map(|_| Assessment::not_found());
         };
@@ -250,7 +250,7 @@ impl Ledger {
 
     /// Records an object as the server has shown it. `desired` is the hash of the manifest that it now matches; nothing when the next
     /// apply still has something to change about it.
-    pub(crate) fn settle(&self, owner: &Owner, id: &ObjectId, desired: Option<u64>, object: &mut Sight) {
+    pub(crate) fn settle(&self, owner: &Owner, id: &ObjectId, desired: Option<u64>, object: &mut LiveObject) {
         let Some(seen) = self.seen(owner, id, object) else { return };
         let (fingerprint, ends_by_itself) = (seen.fingerprint, ends_by_itself(id, object.spec()));
         let settled = desired.map(|desired| Settled { desired, fingerprint, ends_by_itself });
@@ -280,7 +280,7 @@ impl Ledger {
     }
 
     /// A watch has seen an object.
-    pub(crate) fn saw<const IS_METADATA: bool>(&self, id: &ObjectId, object: &mut Sight<IS_METADATA>) {
+    pub(crate) fn saw<const IS_METADATA: bool>(&self, id: &ObjectId, object: &mut LiveObject<IS_METADATA>) {
         let mut state = self.state.lock();
         let Some(owner) = state.objects.get(id).map(|record| Arc::clone(&record.owner)) else { return };
         let Some(mut seen) = self.seen(&owner, id, object) else { return };
@@ -382,7 +382,7 @@ impl Ledger {
         &self,
         owner: &Owner,
         id: &ObjectId,
-        object: &mut Sight<IS_METADATA>,
+        object: &mut LiveObject<IS_METADATA>,
     ) -> Option<Seen> {
         let is_going = object.meta.deletion_timestamp.is_some();
         let assessment = match IS_METADATA {

@@ -64,7 +64,7 @@ impl Mapper {
         Self { client, versions: RwLock::default(), groups: RwLock::default() }
     }
 
-    /// Returns the scope of a kind's objects. An unknown kind is requested again every time.
+    /// Returns the place of a kind's objects in one version of its API. An unknown kind is requested again every time.
     ///
     /// # Errors
     /// See [`MappingError`].

@@ -1,7 +1,7 @@
 //! The changes made to a manifest before it is sent (KS-SSA-3, KS-SSA-4).
 //!
-//! The server-side apply schema keys container and Service ports by number *and* protocol, so a missing protocol has to
-//! be filled in first, or the second apply of the same manifest would add a second port.
+//! The server-side apply schema keys container and Service ports by number *and* protocol. A missing protocol has to be filled
+//! in: without it, the second apply of the same manifest would add a second port.
 
 mod unset;
 
@@ -87,16 +87,16 @@ fn merge_string_data(secret: &mut Value) {
     }
 }
 
-/// Sends the metadata of a Job's template, if only as empty, as Flux does: to stop doing so is to take away from a Job of Flux's what the
-/// server has put there, which it refuses (KS-API-25).
+/// Sends the metadata of a Job's template even when it is empty, as Flux does. A Job that Flux has applied would lose what the server has put
+/// there otherwise, and the server refuses that (KS-API-25).
 fn keep_template_metadata(job: &mut Value) {
     if let Some(template) = job.pointer_mut("/spec/template").and_then(Value::as_object_mut) {
         template.entry("metadata").or_insert_with(|| Value::Object(Map::new()));
     }
 }
 
-/// Sends the resources of each container of a Pod, if only as empty, as Flux does: to stop doing so is to take away from a Pod of Flux's
-/// what a LimitRange has put there, which the server refuses (KS-API-25).
+/// Sends the resources of each container of a Pod even when they are empty, as Flux does. A Pod that Flux has applied would lose what a
+/// LimitRange has put there otherwise, and the server refuses that (KS-API-25).
 fn keep_resources(pod: &mut Value) {
     for list in ["containers", "initContainers"] {
         let containers = pod.pointer_mut(&format!("/spec/{list}")).and_then(Value::as_array_mut);

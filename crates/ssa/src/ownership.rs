@@ -8,7 +8,7 @@ use kube::api::ObjectMeta;
 use serde_json::{Value, json};
 
 use crate::error::whole_text;
-use crate::sight::{Manager, Sight};
+use crate::live_object::{LiveObject, Manager};
 use crate::undeclared;
 
 const APPLY: &str = "Apply";
@@ -72,7 +72,7 @@ impl Managers {
     }
 
     /// Returns true when some fields of an object are to become ours.
-    pub(crate) fn takes_over_any(&self, live: &Sight) -> bool {
+    pub(crate) fn takes_over_any(&self, live: &LiveObject) -> bool {
         live.managers.iter().any(|entry| self.takes_over(entry))
     }
 
@@ -134,13 +134,13 @@ impl Managers {
         Some(kept.into_iter().chain(own).collect())
     }
 
-    /// A number that changes when something about the object changes that an apply could set right or must heed:
-    /// our fields, foreign managers to take over, marks left by other tools, deletion, labels and annotations of
-    /// `group`. The churn of status and of other managers' own fields leaves it as it is.
+    /// Returns a hash of everything about an object that an apply could correct or must heed: our fields, foreign
+    /// managers to take over, marks left by other tools, deletion, labels and annotations of `group`. Changes of the
+    /// status and of other managers' own fields leave it as it is.
     pub(crate) fn fingerprint<const IS_METADATA: bool>(
         &self,
         group: &str,
-        object: &Sight<IS_METADATA>,
+        object: &LiveObject<IS_METADATA>,
     ) -> u64 {
         let meta = &object.meta;
         let mut hasher = DefaultHasher::new();
@@ -166,8 +166,9 @@ impl Managers {
     }
 }
 
-/// The patch that makes all managers speak of one version of the API, if they do not (KS-SSA-22): entries of a version that no
-/// longer has their fields make the server refuse an apply. It fails on an object that has changed since it was read.
+/// Returns the patch that moves the entries of all managers to one version of the API, if some are of another (KS-SSA-22). The
+/// server refuses an apply when an entry's version no longer has its fields. The patch fails on an object that has changed since
+/// it was read.
 pub(crate) fn migration(live: &ObjectMeta, api_version: &str) -> Option<Value> {
     let entries = live.managed_fields.as_deref().unwrap_or_default();
     if entries.iter().all(|entry| entry.api_version.as_deref() == Some(api_version)) {

@@ -70,8 +70,8 @@ pub async fn read(session: &Session, id: &ObjectId) -> Result<Option<Value>, Str
     found.map(|(_, object)| serde_json::to_value(object).map_err(|error| error.to_string())).transpose()
 }
 
-/// Finds an object, and where it is. A version that is no longer served is forgotten, and the one that is preferred now is asked for. An
-/// object of which both are refused is not gone: the replicas of an API server disagree while a definition changes.
+/// Finds an object, and where it is. A version that is no longer served is forgotten, and the one that is preferred now is tried. When
+/// that is not served either, the object is not gone: the replicas of an API server disagree while a definition changes.
 async fn find(session: &Session, id: &ObjectId) -> Result<Option<(Arc<Mapping>, DynamicObject)>, String> {
     let mut finds = 0;
     loop {

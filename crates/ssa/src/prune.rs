@@ -12,7 +12,7 @@ use crate::precise::Precise;
 use crate::probe::MAX_FINDS;
 use crate::request::Target;
 use crate::{
-    Action, Change, ChangeSet, Entry, Error, Mapping, MappingError, ObjectId, Owner, Rivals, Session, order,
+    Action, Change, ChangeSet, Conflict, Entry, Error, Mapping, MappingError, ObjectId, Owner, Session, order,
 };
 
 /// Times that an object is judged anew because it has changed between the judgement and its deletion. The next run tries
@@ -68,6 +68,16 @@ pub struct Pruned {
 }
 
 impl Pruned {
+    /// Adds what came of one object.
+    fn add(&mut self, entry: &Entry, result: Result<Action, Error>) {
+        let action = result.unwrap_or_else(|error| {
+            self.errors.push(error);
+            Action::Unknown
+        });
+        let (id, version) = (entry.id.clone(), entry.version.clone());
+        self.changes.0.push(Change { id, version, action, conflict: Conflict::default() });
+    }
+
     /// The error text, if any object could not be deleted (KS-GC-4).
     pub fn failure(&self) -> Option<String> {
         if self.errors.is_empty() {
@@ -93,24 +103,17 @@ impl Session {
         let mut pruned = Pruned::default();
         let waves = entries.chunk_by(|a, b| order::wave(&a.id) == order::wave(&b.id));
         for together in waves.flat_map(|wave| wave.chunks(AT_ONCE)) {
-            let deleted = join_all(together.iter().map(|entry| self.prune_entry(owner, entry))).await;
-            for (change, error) in deleted {
-                pruned.changes.0.push(change);
-                pruned.errors.extend(error);
-            }
+            let results = join_all(together.iter().map(|entry| self.prune_entry(owner, entry))).await;
+            together.iter().zip(results).for_each(|(entry, result)| pruned.add(entry, result));
         }
         pruned
     }
 
-    async fn prune_entry(&self, owner: &Owner, entry: &Entry) -> (Change, Option<Error>) {
+    async fn prune_entry(&self, owner: &Owner, entry: &Entry) -> Result<Action, Error> {
         (self.kill_point)("before-delete");
-        let (action, error) = match self.prune_one(owner, entry).await {
-            Ok(action) => (action, None),
-            Err(error) => (Action::Unknown, Some(error)),
-        };
+        let result = self.prune_one(owner, entry).await;
         (self.kill_point)("after-delete");
-        let (id, version) = (entry.id.clone(), entry.version.clone());
-        (Change { id, version, action, rivals: Rivals::default() }, error)
+        result
     }
 
     /// Returns the action that a prune would take for each object, in the order of the apply; nothing is deleted. An object that
@@ -120,13 +123,7 @@ impl Session {
         entries.sort_by(|a, b| order::by_apply_order(&a.id, &b.id));
         let mut pruned = Pruned::default();
         for entry in entries {
-            let (action, error) = match self.preview_one(owner, entry).await {
-                Ok(action) => (action, None),
-                Err(error) => (Action::Unknown, Some(error)),
-            };
-            let (id, version) = (entry.id.clone(), entry.version.clone());
-            pruned.changes.0.push(Change { id, version, action, rivals: Rivals::default() });
-            pruned.errors.extend(error);
+            pruned.add(entry, self.preview_one(owner, entry).await);
         }
         pruned
     }
@@ -190,8 +187,8 @@ impl Session {
         Ok(Judgement::Delete(mapping, state))
     }
 
-    /// Finds an object of an inventory: where it is, and its metadata. A version that is no longer served is forgotten: the object may be
-    /// there in another one. An address that is not served does not prove that the object is gone: an API server's replicas disagree while a
+    /// Finds an object of an inventory: where it is, and its metadata. A version that is no longer served is forgotten, and another one is
+    /// tried. When that is not served either, the object counts as unread and not as gone: the replicas of an API server disagree while a
     /// definition changes.
     async fn find(&self, entry: &Entry) -> Result<Option<(Arc<Mapping>, DynamicObject)>, Unread> {
         let mut finds = 0;
@@ -208,7 +205,7 @@ impl Session {
         }
     }
 
-    /// Returns the place of an inventory's object in the API; nothing if the cluster no longer has its kind, and so not the object either.
+    /// Returns the place of an inventory's object in the API; nothing if the cluster no longer has its kind: the object is gone with it.
     async fn mapping_of(&self, entry: &Entry) -> Result<Option<Arc<Mapping>>, Unread> {
         let id = &entry.id;
         let api_version = crate::manifest::join_api_version(&id.group, &entry.version);

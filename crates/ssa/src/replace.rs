@@ -14,8 +14,8 @@ use crate::precise::Precise;
 use crate::request::Target;
 
 impl Applier<'_> {
-    /// Deletes an object and waits, by watch, until it is gone. One that finalizers hold up is left to a later apply. From here on the
-    /// apply is not called off: nothing else might make the object anew.
+    /// Deletes an object and waits, by watch, until it is gone. An object that finalizers keep is left to a later apply. Once it is deleted,
+    /// this apply is no longer called off, because it has to make the object anew.
     ///
     /// # Errors
     /// [`Error::Outdated`] if the object is no longer in the state in which it was judged; nothing is deleted then.

@@ -143,8 +143,8 @@ impl Target<'_> {
     }
 }
 
-/// The error in the words of Kubernetes' own clients where the server has not that address: for a custom resource without its namespace it
-/// says `404 page not found`, which is no status.
+/// Returns an error with the message of Kubernetes' own clients where the server does not serve the address: it answers `404 page not found`
+/// then, which is no status, as for a custom resource without its namespace.
 fn explained(error: kube::Error, verb: &str, resource: &ApiResource, name: &str) -> kube::Error {
     match error {
         kube::Error::Api(mut status) if status.code == 404 && status.reason == NO_STATUS => {

@@ -38,7 +38,7 @@ const NO_PULL_SECRET: &str = "data[.dockerconfigjson]: Invalid value: \"<secret 
 /// Fields named in one message.
 const MAX_FLAWS: usize = 10;
 
-/// Tells the kind whose values are secret.
+/// Returns true for the id of a Secret, whose values nobody may see.
 pub(crate) fn is_secret(id: &ObjectId) -> bool {
     id.group.is_empty() && id.kind == "Secret"
 }

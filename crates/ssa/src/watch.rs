@@ -19,8 +19,8 @@ use tokio_util::task::TaskTracker;
 
 use crate::error::status;
 use crate::ledger::{Depth, Missed};
+use crate::live_object::LiveObject;
 use crate::request::Target;
-use crate::sight::Sight;
 use crate::stage::Scope;
 use crate::{GroupKind, Ledger, Mapping, ObjectId};
 
@@ -142,8 +142,9 @@ impl Watches {
         self.0.tasks.spawn(async move { watches.run(&scope, &mapping, &end).await });
     }
 
-    /// Watches objects of a kind until the API server refuses that for good. Where they may only be watched in their namespaces, they are,
-    /// until it admits the watch of all: the refusal may be of a server that starts, or of an identity that is about to get its rights.
+    /// Watches objects of a kind until the API server refuses that for good. When it forbids the watch of all namespaces, each namespace is
+    /// watched by itself. The watch of all is asked for again from time to time: a server that starts forbids what it admits later, and an
+    /// identity may get more rights.
     async fn run(&self, scope: &Scope, mapping: &Mapping, end: &CancellationToken) {
         let inner = &self.0;
         loop {
@@ -194,9 +195,12 @@ impl Inner {
         Some((scope, end))
     }
 
-    /// Remembers that the API server has refused a watch.
+    /// Remembers that the API server has refused a watch. A kind that may not be watched at all needs no watches of its namespaces.
     fn refuse(&self, scope: &Scope, code: Option<u16>) {
         let mut ways = self.ways.lock();
+        if scope.namespace.is_none() {
+            keep_namespaces(&mut ways, &scope.kind, |_| false);
+        }
         match code {
             Some(NOT_FOUND) => ways.remove(scope),
             _ => ways.insert(scope.clone(), Way::RequestsUntil(Instant::now() + REFUSED)),
@@ -251,7 +255,7 @@ impl Inner {
         config: watcher::Config,
     ) -> Option<watcher::Error> {
         let (client, resource) = (self.client.clone(), &mapping.resource);
-        let api: Api<Sight<IS_METADATA>> = match &scope.namespace {
+        let api: Api<LiveObject<IS_METADATA>> = match &scope.namespace {
             Some(namespace) => Api::namespaced_with(client, namespace, resource),
             None => Api::all_with(client, resource),
         };
@@ -262,7 +266,7 @@ impl Inner {
         self: &Arc<Self>,
         scope: &Scope,
         mapping: &Mapping,
-        events: impl Stream<Item = watcher::Result<Event<Sight<IS_METADATA>>>>,
+        events: impl Stream<Item = watcher::Result<Event<LiveObject<IS_METADATA>>>>,
     ) -> Option<watcher::Error> {
         let kind = &scope.kind;
         let depth = if IS_METADATA { Depth::Metadata } else { Depth::Whole };

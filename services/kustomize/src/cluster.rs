@@ -2,8 +2,8 @@
 
 pub mod kubeconfig;
 mod login;
-mod reach;
 mod rights;
+mod server;
 mod target;
 
 use std::collections::HashMap;
@@ -19,8 +19,8 @@ use weir_ssa::{Ledger, Mapper, Notice, ObjectId, Owner, Session, Watches, impers
 pub(crate) use self::kubeconfig::Trust;
 use self::login::ClusterLogin;
 pub(crate) use self::login::{ClusterLogins, OwnIdentity};
-use self::reach::Reach;
 use self::rights::Rights;
+use self::server::Availability;
 pub(crate) use self::target::TargetError;
 
 /// Field manager of applied objects (KS-SSA-1).
@@ -91,7 +91,7 @@ struct Inner {
 
 struct Remote {
     fingerprint: [u8; 32],
-    reach: Reach,
+    availability: Availability,
     /// Its tokens; nothing where the kubeconfig has the user.
     login: Option<Arc<ClusterLogin>>,
     /// Ends the watches.

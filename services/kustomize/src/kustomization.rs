@@ -14,6 +14,7 @@ mod act;
 mod attempt;
 mod change_log;
 mod circle;
+mod conflict;
 mod decide;
 mod expression;
 mod extent;
@@ -28,7 +29,6 @@ mod memory;
 mod observe;
 mod prune_limit;
 mod report;
-mod rivals;
 mod successor;
 mod wake;
 

@@ -67,15 +67,15 @@ fn entries() -> Vec<Entry> {
 #[test]
 fn settled_object_is_proved_until_our_fields_change() {
     let (ledger, notices) = ledger();
-    ledger.settle(&owner("app"), &id(), Some(1), &mut Sight::from(&object("5", "a", Value::Null)));
+    ledger.settle(&owner("app"), &id(), Some(1), &mut LiveObject::from(&object("5", "a", Value::Null)));
     assert!(ledger.proves(&owner("app"), &entries()));
     let churn = object("6", "a", ready());
-    ledger.saw(&id(), &mut Sight::from(&churn));
+    ledger.saw(&id(), &mut LiveObject::from(&churn));
     assert_eq!(ledger.trust(&owner("app"), &id(), 1), Trust::Settled);
     assert_eq!(ledger.trust(&owner("app"), &id(), 2), Trust::Untouched { version: "6".into() });
     assert!(notices.lock().is_empty());
     let drift = object("7", "b", ready());
-    ledger.saw(&id(), &mut Sight::from(&drift));
+    ledger.saw(&id(), &mut LiveObject::from(&drift));
     assert!(!ledger.proves(&owner("app"), &entries()));
     assert_eq!(ledger.trust(&owner("app"), &id(), 1), Trust::None);
     assert_eq!(*notices.lock(), [("app".to_owned(), Notice::Drift)]);
@@ -86,8 +86,9 @@ fn settled_object_is_proved_until_our_fields_change() {
 #[test]
 fn objects_of_a_definition_that_was_written_are_compared_twice() {
     let (ledger, _) = ledger();
-    let compare =
-        || ledger.settle(&owner("app"), &id(), Some(1), &mut Sight::from(&object("5", "a", Value::Null)));
+    let compare = || {
+        ledger.settle(&owner("app"), &id(), Some(1), &mut LiveObject::from(&object("5", "a", Value::Null)))
+    };
     compare();
     ledger.redefine(&GroupKind { group: "apps".into(), kind: "StatefulSet".into() });
     assert_eq!(ledger.trust(&owner("app"), &id(), 1), Trust::Settled, "of another kind");
@@ -108,7 +109,7 @@ fn objects_of_a_definition_that_was_written_are_compared_twice() {
     let mut restarted = object("6", "b", ready());
     let entry = json!({"manager": LEFT_FOR_NOW[1], "operation": "Update", "time": "2026-01-02T00:00:00Z"});
     restarted.metadata.managed_fields.as_mut().unwrap().push(serde_json::from_value(entry).unwrap());
-    ledger.saw(&id(), &mut Sight::from(&restarted));
+    ledger.saw(&id(), &mut LiveObject::from(&restarted));
     assert_eq!(ledger.trust(&owner("app"), &id(), 1), Trust::Left);
 }
 
@@ -119,7 +120,7 @@ fn objects_of_a_definition_that_was_written_are_compared_twice() {
 #[case("kubectl-rollout")]
 fn writes_of_some_are_left_to_the_next_run(#[case] left: &str) {
     let (ledger, notices) = ledger();
-    ledger.settle(&owner("app"), &id(), Some(1), &mut Sight::from(&object("5", "a", Value::Null)));
+    ledger.settle(&owner("app"), &id(), Some(1), &mut LiveObject::from(&object("5", "a", Value::Null)));
     let written = |version: &str, own: &str, manager: &str, time: &str| {
         let mut object = object(version, own, ready());
         let entries = object.metadata.managed_fields.as_mut().unwrap();
@@ -134,11 +135,11 @@ fn writes_of_some_are_left_to_the_next_run(#[case] left: &str) {
         object
     };
     let command = written("6", "b", left, "2026-01-02T00:00:00Z");
-    ledger.saw(&id(), &mut Sight::from(&command));
+    ledger.saw(&id(), &mut LiveObject::from(&command));
     assert!(!ledger.proves(&owner("app"), &entries()), "the next run looks at it");
     assert_eq!(*notices.lock(), []);
     let person = written("7", "c", "kubectl-edit", "2026-01-02T00:00:00Z");
-    ledger.saw(&id(), &mut Sight::from(&person));
+    ledger.saw(&id(), &mut LiveObject::from(&person));
     assert_eq!(*notices.lock(), [("app".to_owned(), Notice::Drift)]);
 }
 
@@ -149,7 +150,7 @@ fn writes_of_some_are_left_to_the_next_run(#[case] left: &str) {
 #[case::replaceable("force", "enabled")]
 fn a_mark_that_somebody_sets_is_left_to_the_next_run(#[case] key: &str, #[case] value: &str) {
     let (ledger, notices) = ledger();
-    ledger.settle(&owner("app"), &id(), Some(1), &mut Sight::from(&object("5", "a", Value::Null)));
+    ledger.settle(&owner("app"), &id(), Some(1), &mut LiveObject::from(&object("5", "a", Value::Null)));
     let with_mark = |version: &str, field: &str| {
         let mut object = object(version, field, ready());
         let annotation = (format!("kustomize.toolkit.fluxcd.io/{key}"), value.to_owned());
@@ -157,11 +158,11 @@ fn a_mark_that_somebody_sets_is_left_to_the_next_run(#[case] key: &str, #[case] 
         object
     };
     let marked = with_mark("6", "b");
-    ledger.saw(&id(), &mut Sight::from(&marked));
+    ledger.saw(&id(), &mut LiveObject::from(&marked));
     assert!(!ledger.proves(&owner("app"), &entries()), "the next run looks at it");
     assert_eq!(*notices.lock(), []);
     let edited = with_mark("7", "c");
-    ledger.saw(&id(), &mut Sight::from(&edited));
+    ledger.saw(&id(), &mut LiveObject::from(&edited));
     assert_eq!(*notices.lock(), [("app".to_owned(), Notice::Drift)]);
 }
 
@@ -169,7 +170,7 @@ fn a_mark_that_somebody_sets_is_left_to_the_next_run(#[case] key: &str, #[case] 
 #[test]
 fn another_owner_in_the_label_is_left_to_the_next_run() {
     let (ledger, notices) = ledger();
-    ledger.settle(&owner("app"), &id(), Some(1), &mut Sight::from(&object("5", "a", Value::Null)));
+    ledger.settle(&owner("app"), &id(), Some(1), &mut LiveObject::from(&object("5", "a", Value::Null)));
     let labelled = |version: &str, field: &str| {
         let mut object = object(version, field, ready());
         let labels = object.metadata.labels.as_mut().unwrap();
@@ -177,14 +178,14 @@ fn another_owner_in_the_label_is_left_to_the_next_run() {
         object
     };
     for object in [labelled("6", "a"), labelled("7", "b")] {
-        ledger.saw(&id(), &mut Sight::from(&object));
+        ledger.saw(&id(), &mut LiveObject::from(&object));
         assert!(!ledger.proves(&owner("app"), &entries()), "the next run looks at it");
         assert_eq!(ledger.trust(&owner("app"), &id(), 1), Trust::Left, "a correction does not put it back");
         assert_eq!(ledger.prunable(&owner("app"), &id()), None);
     }
     assert_eq!(*notices.lock(), []);
     let back = object("8", "c", ready());
-    ledger.saw(&id(), &mut Sight::from(&back));
+    ledger.saw(&id(), &mut LiveObject::from(&back));
     assert_eq!(*notices.lock(), [("app".to_owned(), Notice::Drift)]);
 }
 
@@ -193,7 +194,7 @@ fn another_owner_in_the_label_is_left_to_the_next_run() {
 fn an_object_that_is_there_without_the_label_is_left_to_the_next_run() {
     let (ledger, notices) = ledger();
     let applied = object("5", "a", Value::Null);
-    ledger.settle(&owner("app"), &id(), Some(1), &mut Sight::from(&applied));
+    ledger.settle(&owner("app"), &id(), Some(1), &mut LiveObject::from(&applied));
     let missed = ledger.lost(&id(), Some(&applied.metadata)).unwrap();
     assert_eq!(missed, Missed { id: id(), uid: "u".to_owned() });
     ledger.await_status(&owner("app"));
@@ -209,7 +210,7 @@ fn an_object_that_is_there_without_the_label_is_left_to_the_next_run() {
     );
     ledger.status_settled(&owner("app"));
     // Applied anew meanwhile, it is known again.
-    ledger.settle(&owner("app"), &id(), Some(1), &mut Sight::from(&object("7", "a", Value::Null)));
+    ledger.settle(&owner("app"), &id(), Some(1), &mut LiveObject::from(&object("7", "a", Value::Null)));
     ledger.release_lost(&id());
     ledger.missed(&id());
     assert!(ledger.proves(&owner("app"), &entries()));
@@ -220,12 +221,12 @@ fn an_object_that_is_there_without_the_label_is_left_to_the_next_run() {
 #[test]
 fn own_write_is_no_drift() {
     let (ledger, notices) = ledger();
-    ledger.settle(&owner("app"), &id(), Some(1), &mut Sight::from(&object("5", "a", Value::Null)));
+    ledger.settle(&owner("app"), &id(), Some(1), &mut LiveObject::from(&object("5", "a", Value::Null)));
     ledger.open(&owner("app"), &id());
     assert!(!ledger.proves(&owner("app"), &entries()), "nobody knows how far the write has come");
     let written = object("6", "b", Value::Null);
-    ledger.saw(&id(), &mut Sight::from(&written));
-    ledger.settle(&owner("app"), &id(), Some(2), &mut Sight::from(&written));
+    ledger.saw(&id(), &mut LiveObject::from(&written));
+    ledger.settle(&owner("app"), &id(), Some(2), &mut LiveObject::from(&written));
     assert!(notices.lock().is_empty());
     assert_eq!(ledger.trust(&owner("app"), &id(), 2), Trust::Settled);
 }
@@ -233,7 +234,7 @@ fn own_write_is_no_drift() {
 #[test]
 fn nothing_is_proved_without_a_watch_or_for_another_owner() {
     let (ledger, _) = ledger();
-    ledger.settle(&owner("app"), &id(), Some(1), &mut Sight::from(&object("5", "a", Value::Null)));
+    ledger.settle(&owner("app"), &id(), Some(1), &mut LiveObject::from(&object("5", "a", Value::Null)));
     assert!(!ledger.proves(&owner("other"), &entries()));
     assert_eq!(ledger.trust(&owner("other"), &id(), 1), Trust::None);
     ledger.unwatched(&everywhere());
@@ -249,7 +250,7 @@ fn a_watch_of_one_namespace_proves_its_own_objects() {
     let other: ObjectId = "other_web_apps_Deployment".parse().unwrap();
     let entries = |id: &ObjectId| vec![Entry { id: id.clone(), version: "v1".into() }];
     for id in [&id(), &other] {
-        ledger.settle(&owner("app"), id, Some(1), &mut Sight::from(&object("5", "a", Value::Null)));
+        ledger.settle(&owner("app"), id, Some(1), &mut LiveObject::from(&object("5", "a", Value::Null)));
     }
     let scope = |namespace: &str| Scope { namespace: Some(namespace.to_owned()), ..everywhere() };
     let present = HashSet::from([id()]);
@@ -266,9 +267,9 @@ fn a_watch_of_one_namespace_proves_its_own_objects() {
 #[test]
 fn late_event_about_an_older_version_changes_nothing() {
     let (ledger, notices) = ledger();
-    ledger.settle(&owner("app"), &id(), Some(1), &mut Sight::from(&object("5", "a", Value::Null)));
+    ledger.settle(&owner("app"), &id(), Some(1), &mut LiveObject::from(&object("5", "a", Value::Null)));
     let old = object("4", "b", Value::Null);
-    ledger.saw(&id(), &mut Sight::from(&old));
+    ledger.saw(&id(), &mut LiveObject::from(&old));
     assert!(ledger.proves(&owner("app"), &entries()));
     assert!(notices.lock().is_empty());
 }
@@ -278,8 +279,8 @@ fn event_that_comes_before_the_answer_is_kept() {
     let (ledger, _) = ledger();
     ledger.open(&owner("app"), &id());
     let event = object("6", "a", ready());
-    ledger.saw(&id(), &mut Sight::from(&event));
-    ledger.settle(&owner("app"), &id(), Some(1), &mut Sight::from(&object("5", "a", Value::Null)));
+    ledger.saw(&id(), &mut LiveObject::from(&event));
+    ledger.settle(&owner("app"), &id(), Some(1), &mut LiveObject::from(&object("5", "a", Value::Null)));
     assert_eq!(ledger.assessment(&owner("app"), &id()).map(|found| found.status), Some(Status::Current));
 }
 
@@ -290,28 +291,28 @@ fn status_is_told_only_to_those_who_wait() {
         &owner("app"),
         &id(),
         Some(1),
-        &mut Sight::from(&object("5", "a", json!({"observedGeneration": 0}))),
+        &mut LiveObject::from(&object("5", "a", json!({"observedGeneration": 0}))),
     );
     ledger.await_status(&owner("app"));
     let done = object("6", "a", ready());
-    ledger.saw(&id(), &mut Sight::from(&done));
+    ledger.saw(&id(), &mut LiveObject::from(&done));
     assert_eq!(*notices.lock(), [("app".to_owned(), Notice::Status)]);
     ledger.status_settled(&owner("app"));
     let back = object("7", "a", json!({"observedGeneration": 0}));
-    ledger.saw(&id(), &mut Sight::from(&back));
+    ledger.saw(&id(), &mut LiveObject::from(&back));
     assert_eq!(notices.lock().len(), 1);
 }
 
 #[test]
 fn deleted_object_is_drift_whether_seen_or_missing_from_a_list() {
     let (ledger, notices) = ledger();
-    ledger.settle(&owner("app"), &id(), Some(1), &mut Sight::from(&object("5", "a", Value::Null)));
+    ledger.settle(&owner("app"), &id(), Some(1), &mut LiveObject::from(&object("5", "a", Value::Null)));
     lose(&ledger, &id(), None);
     assert_eq!(ledger.assessment(&owner("app"), &id()), Some(Assessment::not_found()));
-    ledger.settle(&owner("app"), &id(), Some(1), &mut Sight::from(&object("8", "a", Value::Null)));
+    ledger.settle(&owner("app"), &id(), Some(1), &mut LiveObject::from(&object("8", "a", Value::Null)));
     list(&ledger, &kind(), Depth::Whole, &HashSet::new(), Instant::now());
     assert_eq!(notices.lock().len(), 2);
-    ledger.settle(&owner("app"), &id(), Some(1), &mut Sight::from(&object("9", "a", Value::Null)));
+    ledger.settle(&owner("app"), &id(), Some(1), &mut LiveObject::from(&object("9", "a", Value::Null)));
     list(&ledger, &kind(), Depth::Whole, &HashSet::from([id()]), Instant::now());
     assert_eq!(notices.lock().len(), 2);
 }
@@ -319,7 +320,7 @@ fn deleted_object_is_drift_whether_seen_or_missing_from_a_list() {
 #[test]
 fn released_object_tells_nobody() {
     let (ledger, notices) = ledger();
-    ledger.settle(&owner("app"), &id(), Some(1), &mut Sight::from(&object("5", "a", Value::Null)));
+    ledger.settle(&owner("app"), &id(), Some(1), &mut LiveObject::from(&object("5", "a", Value::Null)));
     let judged = Precise { uid: "u".to_owned(), version: "5".to_owned() };
     assert_eq!(ledger.prunable(&owner("app"), &id()), Some(judged));
     ledger.release(&owner("app"), &id());
@@ -331,19 +332,19 @@ fn released_object_tells_nobody() {
 #[test]
 fn security_object_of_another_owner_is_neither_shown_nor_released() {
     let (ledger, notices) = ledger();
-    ledger.settle(&owner("app"), &id(), Some(1), &mut Sight::from(&object("5", "a", ready())));
+    ledger.settle(&owner("app"), &id(), Some(1), &mut LiveObject::from(&object("5", "a", ready())));
     assert_eq!(ledger.assessment(&owner("thief"), &id()), None);
     ledger.release(&owner("thief"), &id());
     assert!(ledger.proves(&owner("app"), &entries()));
     let drift = object("6", "b", ready());
-    ledger.saw(&id(), &mut Sight::from(&drift));
+    ledger.saw(&id(), &mut LiveObject::from(&drift));
     assert_eq!(*notices.lock(), [("app".to_owned(), Notice::Drift)]);
 }
 
 #[test]
 fn forgotten_owner_keeps_nothing() {
     let (ledger, _) = ledger();
-    ledger.settle(&owner("app"), &id(), Some(1), &mut Sight::from(&object("5", "a", Value::Null)));
+    ledger.settle(&owner("app"), &id(), Some(1), &mut LiveObject::from(&object("5", "a", Value::Null)));
     ledger.forget(&owner("other"));
     assert!(ledger.proves(&owner("app"), &entries()));
     ledger.forget(&owner("app"));
@@ -358,14 +359,14 @@ fn progress_is_not_told_from_metadata() {
         &owner("app"),
         &id(),
         Some(1),
-        &mut Sight::from(&object("5", "a", json!({"observedGeneration": 0}))),
+        &mut LiveObject::from(&object("5", "a", json!({"observedGeneration": 0}))),
     );
     assert_eq!(ledger.assessment(&owner("app"), &id()), None);
     let failed =
         json!({"conditions": [{"type": "Stalled", "status": "True", "reason": "x", "message": "y"}]});
-    ledger.settle(&owner("app"), &id(), Some(1), &mut Sight::from(&object("6", "a", failed)));
+    ledger.settle(&owner("app"), &id(), Some(1), &mut LiveObject::from(&object("6", "a", failed)));
     assert_eq!(ledger.assessment(&owner("app"), &id()), None, "nor the end of a failure");
-    ledger.settle(&owner("app"), &id(), Some(1), &mut Sight::from(&object("7", "a", ready())));
+    ledger.settle(&owner("app"), &id(), Some(1), &mut LiveObject::from(&object("7", "a", ready())));
     assert_eq!(ledger.assessment(&owner("app"), &id()).map(|found| found.status), Some(Status::Current));
 }
 
@@ -384,10 +385,10 @@ fn jobs_that_end_by_themselves_are_no_drift(
     list(&ledger, &kind, Depth::Whole, &HashSet::new(), Instant::now());
     let mut job = object("5", "a", Value::Null);
     job.data["spec"] = spec;
-    ledger.settle(&owner("app"), &id, Some(1), &mut Sight::from(&job));
+    ledger.settle(&owner("app"), &id, Some(1), &mut LiveObject::from(&job));
     let mut going = object("6", "a", Value::Null);
     going.metadata.deletion_timestamp = serde_json::from_value(json!("2026-01-01T00:00:00Z")).unwrap();
-    ledger.saw(&id, &mut Sight::from(&going));
+    ledger.saw(&id, &mut LiveObject::from(&going));
     assert_eq!(notices.lock().len(), expected);
     lose(&ledger, &id, None);
     assert_eq!(notices.lock().len(), 2 * expected);
@@ -397,9 +398,9 @@ fn jobs_that_end_by_themselves_are_no_drift(
     assert_eq!(ledger.trust(&owner("app"), &id, 1), trust);
     assert_eq!(ledger.trust(&owner("app"), &id, 2), Trust::None, "another Job");
     // Changes by others are drift all the same.
-    ledger.settle(&owner("app"), &id, Some(1), &mut Sight::from(&job));
+    ledger.settle(&owner("app"), &id, Some(1), &mut LiveObject::from(&job));
     let edited = object("9", "b", Value::Null);
-    ledger.saw(&id, &mut Sight::from(&edited));
+    ledger.saw(&id, &mut LiveObject::from(&edited));
     assert_eq!(notices.lock().len(), 2 * expected + 1);
 }
 
@@ -410,12 +411,12 @@ fn event_that_comes_while_an_object_is_read_is_kept() {
     ledger.make_room(&owner("app"), &id());
     assert_eq!(ledger.assessment(&owner("app"), &id()), None, "nobody has seen it");
     let event = object("6", "b", Value::Null);
-    ledger.saw(&id(), &mut Sight::from(&event));
-    ledger.settle(&owner("app"), &id(), Some(1), &mut Sight::from(&object("5", "a", Value::Null)));
+    ledger.saw(&id(), &mut LiveObject::from(&event));
+    ledger.settle(&owner("app"), &id(), Some(1), &mut LiveObject::from(&object("5", "a", Value::Null)));
     assert_eq!(*notices.lock(), [("app".to_owned(), Notice::Drift)]);
     ledger.make_room(&owner("thief"), &id());
     assert_eq!(ledger.trust(&owner("app"), &id(), 1), Trust::None);
-    ledger.settle(&owner("app"), &id(), Some(1), &mut Sight::from(&object("7", "a", Value::Null)));
+    ledger.settle(&owner("app"), &id(), Some(1), &mut LiveObject::from(&object("7", "a", Value::Null)));
     ledger.make_room(&owner("app"), &id());
     assert_eq!(ledger.trust(&owner("app"), &id(), 1), Trust::Settled, "what is known stays");
 }
@@ -423,12 +424,12 @@ fn event_that_comes_while_an_object_is_read_is_kept() {
 #[test]
 fn object_about_which_something_is_to_be_done_is_seen_and_not_proved() {
     let (ledger, notices) = ledger();
-    ledger.settle(&owner("app"), &id(), None, &mut Sight::from(&object("5", "a", ready())));
+    ledger.settle(&owner("app"), &id(), None, &mut LiveObject::from(&object("5", "a", ready())));
     assert!(!ledger.proves(&owner("app"), &entries()));
     assert_eq!(ledger.trust(&owner("app"), &id(), 1), Trust::None);
     assert_eq!(ledger.assessment(&owner("app"), &id()).map(|found| found.status), Some(Status::Current));
     let other = object("6", "b", ready());
-    ledger.saw(&id(), &mut Sight::from(&other));
+    ledger.saw(&id(), &mut LiveObject::from(&other));
     assert!(notices.lock().is_empty());
 }
 
@@ -440,10 +441,10 @@ fn deletion_that_comes_before_the_answer_is_kept(#[case] deleted: &str, #[case] 
     let (ledger, notices) = ledger();
     ledger.open(&owner("app"), &id());
     lose(&ledger, &id(), Some(&object(deleted, "a", Value::Null).metadata));
-    ledger.settle(&owner("app"), &id(), Some(1), &mut Sight::from(&object("5", "a", Value::Null)));
+    ledger.settle(&owner("app"), &id(), Some(1), &mut LiveObject::from(&object("5", "a", Value::Null)));
     assert_eq!(ledger.proves(&owner("app"), &entries()), !is_drift);
     assert_eq!(notices.lock().contains(&("app".to_owned(), Notice::Drift)), is_drift);
     let anew = object("7", "a", Value::Null);
-    ledger.settle(&owner("app"), &id(), Some(1), &mut Sight::from(&anew));
+    ledger.settle(&owner("app"), &id(), Some(1), &mut LiveObject::from(&anew));
     assert!(ledger.proves(&owner("app"), &entries()));
 }

@@ -79,12 +79,12 @@ fn managers_of_other_versions_are_migrated_and_become_one() {
     assert_eq!(migration(&meta(json!([of("v1", "a")])), "v1"), None);
 }
 
-fn sight(meta: &ObjectMeta) -> Sight {
+fn live_object(meta: &ObjectMeta) -> LiveObject {
     serde_json::from_value(json!({"metadata": meta})).unwrap()
 }
 
 fn fingerprint(entries: Value) -> u64 {
-    managers().fingerprint("kustomize.toolkit.fluxcd.io", &sight(&meta(entries)))
+    managers().fingerprint("kustomize.toolkit.fluxcd.io", &live_object(&meta(entries)))
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn fingerprint_heeds_toolkit_annotations_only() {
     let with = |key: &str| {
         let mut live = meta(json!([]));
         live.annotations = Some([(key.to_owned(), "x".to_owned())].into());
-        managers().fingerprint(group, &sight(&live))
+        managers().fingerprint(group, &live_object(&live))
     };
     assert_eq!(fingerprint(json!([])), with("deployment.kubernetes.io/revision"));
     assert_ne!(fingerprint(json!([])), with("kustomize.toolkit.fluxcd.io/reconcile"));

@@ -126,6 +126,29 @@ async fn a_kind_that_was_split_by_a_passing_refusal_is_one_watch_again() {
     watches.stopped().await;
 }
 
+/// KS-IMP-7: a kind whose definition has gone, or whose API does not have the verb.
+#[rstest::rstest]
+#[tokio::test(start_paused = true)]
+async fn the_watches_of_namespaces_end_with_their_kind(#[values(404, 405)] code: u16) {
+    let was_asked = std::sync::atomic::AtomicBool::new(false);
+    let answer = move |request: http::Request<Body>| {
+        let is_of_all = !request.uri().path().contains("/namespaces/");
+        let is_again = was_asked.fetch_or(is_of_all, std::sync::atomic::Ordering::Relaxed);
+        let code = if is_again { code } else { 403 };
+        async move {
+            match is_of_all {
+                true => Ok::<_, Infallible>(answered(code, &format!(r#"{{"kind":"Status","code":{code}}}"#))),
+                false => pending().await,
+            }
+        }
+    };
+    let (watches, mapping, _) = of_one_object(Client::new(tower::service_fn(answer), "default"));
+    watches.ensure(&mapping, "apps");
+    let is_over = async || watches.0.tasks.is_empty().then_some(());
+    weir_testkit::eventually("no watch is left", 2 * REFUSED, is_over).await.unwrap();
+    assert_eq!(watches.unwatched(), usize::from(code == 405));
+}
+
 /// KS-IMP-7: as after a start of the API server, which refuses everything for a moment.
 #[tokio::test(start_paused = true)]
 async fn kinds_that_were_refused_together_come_back_as_far_as_there_is_room() {

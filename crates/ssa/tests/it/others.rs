@@ -130,14 +130,14 @@ async fn owner_before_and_writers_of_drift_are_told() {
     let settings = Settings { owner: other.clone(), ..world.settings() };
     world.apply_with(&[world.cm("a", "1")], &settings).await.unwrap();
     let changes = world.apply(&[world.cm("a", "1")]).await.unwrap();
-    assert_eq!(changes.0[0].rivals.owner, Some(other));
+    assert_eq!(changes.0[0].conflict.owner, Some(other));
     let api = world.api("v1", "ConfigMap").await;
     let edit = Patch::Merge(json!({"data": {"k": "2"}}));
     api.patch("a", &PatchParams::apply("rival"), &edit).await.unwrap();
     world.ledger.forget(&world.owner());
-    let rivals = world.apply(&[world.cm("a", "1")]).await.unwrap().0.remove(0).rivals;
-    assert_eq!((rivals.owner, rivals.fields), (None, vec!["/data/k".to_owned()]));
-    assert_eq!(rivals.managers, ["rival".to_owned()].into());
+    let conflict = world.apply(&[world.cm("a", "1")]).await.unwrap().0.remove(0).conflict;
+    assert_eq!((conflict.owner, conflict.fields), (None, vec!["/data/k".to_owned()]));
+    assert_eq!(conflict.managers, ["rival".to_owned()].into());
 }
 
 /// KS-SSA-3: Go's types, which Flux reads built-in kinds into, leave empty fields out.

@@ -41,8 +41,8 @@ pub(crate) struct ClusterLogins {
     own_identity: OwnIdentity,
 }
 
-/// The Kustomizations that may enter clusters as the controller, where their ConfigMap names no account: it also has the address to
-/// which the token is sent, and whoever gets a token of the controller can be the controller (KS-TEN-2).
+/// The Kustomizations that may enter clusters as the controller when their ConfigMap names no account. The ConfigMap also names the address
+/// to which the token is sent, and whoever gets a token of the controller can act as the controller (KS-TEN-2).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum OwnIdentity {
     /// All, as nothing keeps them from acting as the controller anyway, or as there is an account for them.

@@ -12,7 +12,7 @@ use weir_runtime::ObjectKey;
 
 use super::kubeconfig::{self, Trust};
 use super::login::{ClusterLogin, Opened};
-use super::reach::{self, Reach};
+use super::server::{self, Availability};
 use super::{Cluster, Clusters, Remote, Remotes};
 
 /// Remote clusters, each with its user, that are kept at once. Each has a connection and some watches.
@@ -48,7 +48,7 @@ impl Clusters {
         };
         let cluster = self.named(&key, reference, secrets).await.map_err(TargetError::Failed)?;
         if let Some(remote) = &cluster.0.remote {
-            remote.reach.check(&cluster.own()).await?;
+            remote.availability.check(&cluster.own()).await?;
         }
         Ok(cluster)
     }
@@ -103,10 +103,10 @@ impl Clusters {
         kubeconfig: Kubeconfig,
         login: Option<Arc<ClusterLogin>>,
     ) -> Result<Cluster, String> {
-        let client = reach::client(kubeconfig, login.clone())?;
+        let client = server::client(kubeconfig, login.clone())?;
         let shutdown = self.0.make.shutdown.child_token();
         let guard = shutdown.clone().drop_guard();
-        let made = Remote { fingerprint, reach: Reach::default(), login, _guard: guard };
+        let made = Remote { fingerprint, availability: Availability::default(), login, _guard: guard };
         let cluster = self.0.make.cluster(client, shutdown, Some(made));
         self.0.remotes.lock().keep(key, fingerprint, cluster)
     }

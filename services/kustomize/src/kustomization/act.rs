@@ -22,7 +22,7 @@ use super::failure::{Class, Failure, reason};
 use super::memory::{Applied, Inputs, Unit, Waiting};
 use super::observe::Observed;
 use super::prune_limit::{self, Asked};
-use super::{KustomizationReconciler, change_log, circle, health, inventory, rivals};
+use super::{KustomizationReconciler, change_log, circle, conflict, health, inventory};
 use crate::build::Built;
 use crate::builds::Budgeted;
 use crate::cluster::FIELD_MANAGER;
@@ -77,22 +77,8 @@ impl KustomizationReconciler {
                     attempt.inventory = Some(observed.known_inventory());
                 }
                 let applying = Applying { run, observed, artifact: &artifact, extent };
-                match self.bring_about(applying, &mut attempt).await {
-                    Ok(done) => done,
-                    // A failed fetch or build is not reported when a newer run is about to begin.
-                    Err(_) if run.cancel.is_cancelled() && attempt.digest.is_none() => Done::Superseded,
-                    Err(failure)
-                        if attempt.is_correction && observed.unit.tries_in_vain < CORRECTION_TRIES =>
-                    {
-                        tracing::info!(
-                            revision = attempt.revision,
-                            error = failure.message,
-                            "drift stays for now"
-                        );
-                        Done::Uncorrected(APPLY_PAUSE)
-                    }
-                    Err(failure) => Done::Failed(attempt, observed.discreet(failure)),
-                }
+                let result = self.bring_about(applying, &mut attempt).await;
+                result.unwrap_or_else(|failure| failed(applying, attempt, failure))
             }
         }
     }
@@ -139,9 +125,9 @@ impl KustomizationReconciler {
         drop(share);
         killpoint::hit("after-apply");
         attempt.changed = changes.changed_lines();
-        let corrected = rivals::contested(&changes).filter(|_| attempt.is_correction);
+        let corrected = conflict::contested(&changes).filter(|_| attempt.is_correction);
         let fight = self.memory.corrected(&run.key, corrected);
-        attempt.warnings = rivals::warnings(&changes, fight.as_ref(), |owner| self.is_going(owner));
+        attempt.warnings = conflict::warnings(&changes, fight.as_ref(), |owner| self.is_going(owner));
         attempt
             .warnings
             .retain(|warning| !warning.is_of_owners() || self.memory.is_news(&run.key, &warning.message));
@@ -325,6 +311,19 @@ impl KustomizationReconciler {
         let owed = if done.owes() { observed.causes.clone() } else { Vec::new() };
         self.memory.change(&run.key, |unit| unit.ended(waiting, owed, has_failed_again));
     }
+}
+
+/// Returns what came of an attempt that has failed.
+fn failed(Applying { run, observed, .. }: Applying<'_>, attempt: Attempt, failure: Failure) -> Done {
+    // A failed fetch or build is not reported when a newer run is about to begin.
+    if run.cancel.is_cancelled() && attempt.digest.is_none() {
+        return Done::Superseded;
+    }
+    if attempt.is_correction && observed.unit.tries_in_vain < CORRECTION_TRIES {
+        tracing::info!(revision = attempt.revision, error = failure.message, "drift stays for now");
+        return Done::Uncorrected(APPLY_PAUSE);
+    }
+    Done::Failed(attempt, observed.discreet(failure))
 }
 
 /// KS-LOG-1

@@ -8,12 +8,12 @@ use weir_api::{Artifact, Kustomization};
 use weir_runtime::Run;
 use weir_ssa::Entry;
 
+use super::conflict::Warning;
 use super::decide::is_healthy;
 use super::extent::Extent;
 use super::failure::Failure;
 use super::health::timeout_of;
 use super::memory::Waiting;
-use super::rivals::Warning;
 use crate::source::origin_revision;
 
 /// Message of the Ready condition while a run lasts (KS-REC-27).

@@ -20,7 +20,7 @@ pub(super) fn output(changes: &ChangeSet, is_grouped: bool) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use weir_ssa::{Action, Change, Rivals};
+    use weir_ssa::{Action, Change, Conflict};
 
     use super::*;
 
@@ -30,7 +30,7 @@ mod tests {
             id: id.parse().unwrap(),
             version: "v1".into(),
             action,
-            rivals: Rivals::default(),
+            conflict: Conflict::default(),
         };
         let changes = ChangeSet(vec![
             change("_n__Namespace", Action::Created),

@@ -176,8 +176,8 @@ fn suspended(observed: &Observed, settings: &Settings) -> Plan {
     give_way(observed, settings).unwrap_or_else(|| finish(observed, Arc::clone(waiting)))
 }
 
-/// Refuses a run. A health check comes to its end although its source or the artifact is gone, as in Flux, and the run behind it says
-/// what is missing; a person who asks for a run is told so at once, and no result of that check follows.
+/// Refuses a run. Where the source or its artifact is gone, a running health check comes to its end first, as in Flux, and the next run
+/// reports what is missing. A requested run reports it at once, and no result of the check follows.
 fn refuse(observed: &Observed, settings: &Settings, failure: Failure) -> Plan {
     let is_gone = matches!(observed.source, Source::Missing | Source::Empty);
     let Some(waiting) = observed.unit.waiting.as_ref().filter(|_| is_gone) else {
@@ -218,8 +218,8 @@ fn checked(observed: &Observed, settings: &Settings) -> Option<Arc<Waiting>> {
     goes_on.then(|| Arc::new(waiting.overtaken()))
 }
 
-/// Returns the health check that an apply goes on with, since all that this puts right are changes by others: its time runs on. Else
-/// somebody who keeps changing an object would keep it from ever ending.
+/// Returns the health check that an apply goes on with, because it only corrects changes by others: the time of the check runs on.
+/// Otherwise somebody who keeps changing an object would keep the check from ever ending.
 pub(crate) fn interrupted(observed: &Observed) -> Option<&Arc<Waiting>> {
     let waiting = observed.unit.waiting.as_ref()?;
     let is_same = observed.inputs.as_ref() == Some(&waiting.inputs);
@@ -229,7 +229,7 @@ pub(crate) fn interrupted(observed: &Observed) -> Option<&Arc<Waiting>> {
 }
 
 /// Returns the health check that an apply with this result goes on with: its time runs on while the manifests stay the same, whatever
-/// wakes the Kustomization. Else commits to other folders, or somebody who asks again and again, would keep it from ever ending.
+/// wakes the Kustomization. Otherwise commits to other folders, or repeated requests, would keep it from ever ending.
 pub(crate) fn continued<'o>(observed: &'o Observed, digest: Option<&str>) -> Option<&'o Arc<Waiting>> {
     let (waiting, inputs) = (observed.unit.waiting.as_ref()?, observed.inputs.as_ref()?);
     let is_same = digest.is_some() && waiting.attempt.digest.as_deref() == digest;
@@ -237,8 +237,8 @@ pub(crate) fn continued<'o>(observed: &'o Observed, digest: Option<&str>) -> Opt
     interrupted(observed).or((is_same && is_there).then_some(waiting))
 }
 
-/// Returns the health check that waits until what the Kustomization refers to can be read again: a short outage is no news of what was
-/// applied, and a longer one is reported when the time of the check is over (KS-HC-12).
+/// Returns the health check that waits until what the Kustomization refers to can be read again. A short outage says nothing about what was
+/// applied. A longer one is reported when the time of the check is over (KS-HC-12).
 fn undisturbed(observed: &Observed) -> Option<&Arc<Waiting>> {
     let waiting = observed.unit.waiting.as_ref()?;
     let is_quiet = |cause: &Cause| matches!(cause, Cause::Health | Cause::Timer | Cause::Dependency);
@@ -280,10 +280,8 @@ pub(crate) fn artifact(observed: &Observed, settings: &Settings) -> Result<Arc<A
     let kustomization = &*observed.kustomization;
     let source_id = &observed.source_id;
     let decryption = kustomization.spec.decryption.as_ref();
-    if decryption.is_some_and(|decryption| {
-        decryption.service_account_name.as_ref().is_some_and(|name| !name.is_empty())
-    }) && !settings.workload_identity
-    {
+    let account = decryption.and_then(|decryption| decryption.service_account_name.as_deref());
+    if account.is_some_and(|name| !name.is_empty()) && !settings.workload_identity {
         return Err(Failure::workload_identity());
     }
     let own = kustomization.metadata.namespace.as_deref().unwrap_or_default();

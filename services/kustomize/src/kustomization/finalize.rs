@@ -23,13 +23,13 @@ impl KustomizationReconciler {
         let kustomization = &*run.object;
         let unit = self.memory.get(&run.key);
         let entries = unit.known_inventory(inventory::entries(kustomization));
-        if unit.deletion.is_none() && (!deletes(kustomization) || entries.is_empty()) {
-            return Finalized::Done { events: Vec::new() };
-        }
-        if unit.deletion.is_none()
-            && let Some(successor) = self.successor(kustomization, run.now)
-        {
-            return self.await_successor(run, &successor);
+        if unit.deletion.is_none() {
+            if !deletes(kustomization) || entries.is_empty() {
+                return Finalized::Done { events: Vec::new() };
+            }
+            if let Some(successor) = self.successor(kustomization, run.now) {
+                return self.await_successor(run, &successor);
+            }
         }
         // A cluster that cannot be reached keeps its Kustomization (KS-GC-27).
         let cluster = match self.clusters.target(kustomization, &self.keys.secrets).await {
@@ -57,12 +57,8 @@ impl KustomizationReconciler {
             if cluster.lacks_account(kustomization).await {
                 return Finalized::Done { events: left_behind(kustomization, &pruned, &entries) };
             }
-            tracing::error!(
-                name = run.key.name,
-                namespace = run.key.namespace,
-                error = failure,
-                "pruning failed"
-            );
+            let (name, namespace) = (&run.key.name, &run.key.namespace);
+            tracing::error!(name, namespace, error = failure, "pruning failed");
             let message = "pruning for deleted resource failed";
             return Finalized::Retry {
                 object: report::left(kustomization),
@@ -196,7 +192,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use serde_json::json;
-    use weir_ssa::{Action, Change, ChangeSet, Rivals};
+    use weir_ssa::{Action, Change, ChangeSet, Conflict};
 
     use super::*;
 
@@ -232,7 +228,7 @@ mod tests {
             id: id.parse().unwrap(),
             version: "v1".into(),
             action,
-            rivals: Rivals::default(),
+            conflict: Conflict::default(),
         });
         let pruned = Pruned { changes: ChangeSet(changes.into()), errors: Vec::new() };
         let events = left_behind(&kustomization, &pruned, &entries);

@@ -175,7 +175,7 @@ impl Check {
         (judge(&found, &self.short_jobs, is_late, fails_fast), is_polled.then_some(POLL))
     }
 
-    /// The health of one object, and whether no watch will tell of its change.
+    /// Returns the health of one object, and true when no watch will report its change.
     pub(crate) async fn health(
         &self,
         session: &Session,
@@ -216,7 +216,7 @@ impl Check {
         judged.await.unwrap_or_else(Probe::unknown)
     }
 
-    /// Tells that an object neither lies in the namespace of the Kustomization nor was applied by it.
+    /// Returns true for an object of another namespace that the Kustomization has not applied.
     fn is_of_others(&self, object: &Value) -> bool {
         let metadata = object.get("metadata");
         let text = |field: &str| metadata.and_then(|metadata| metadata.get(field)).and_then(Value::as_str);
@@ -249,8 +249,8 @@ impl Check {
     }
 }
 
-/// Returns true for an object in progress whose changes do not tell of its failure: a StatefulSet or ReplicaSet may have failed Pods,
-/// which its own status does not show, and a Pod that cannot be scheduled has failed after a while, without a change.
+/// Returns true for an object in progress that may fail without changing: the status of a StatefulSet or ReplicaSet does not show failed
+/// Pods, and a Pod that cannot be scheduled counts as failed after some time.
 fn is_to_be_read(id: &ObjectId, known: &Assessment) -> bool {
     let kinds = [("apps", "StatefulSet"), ("apps", "ReplicaSet"), ("", "Pod")];
     kinds.contains(&(id.group.as_str(), id.kind.as_str())) && known.status == Status::InProgress
@@ -277,21 +277,22 @@ fn judge(
     if late.is_empty() {
         return Verdict::Passed;
     }
-    let items = |only_failed: bool| {
-        let chosen =
-            late.iter().filter(|(_, probe)| !only_failed || probe.assessment.status == Status::Failed);
-        let mut items: Vec<String> = chosen.map(|(id, probe)| probe.item(id)).collect();
-        items.sort();
-        items.join(", ")
-    };
-    let failed = late.iter().filter(|(_, probe)| probe.assessment.status == Status::Failed).count();
-    if failed == late.len() || (failed > 0 && fails_fast) {
-        return Verdict::Failed(format!("failed early due to stalled resources: [{}]", items(true)));
+    let is_failed = |probe: &Probe| probe.assessment.status == Status::Failed;
+    let failed: Vec<_> = late.iter().copied().filter(|(_, probe)| is_failed(probe)).collect();
+    if failed.len() == late.len() || (!failed.is_empty() && fails_fast) {
+        return Verdict::Failed(format!("failed early due to stalled resources: [{}]", items(&failed)));
     }
     if is_late {
-        return Verdict::Failed(format!("timeout waiting for: [{}]", items(false)));
+        return Verdict::Failed(format!("timeout waiting for: [{}]", items(&late)));
     }
     Verdict::Waiting
+}
+
+/// Returns the objects as messages list them.
+fn items(found: &[&(&ObjectId, Probe)]) -> String {
+    let mut items: Vec<String> = found.iter().map(|(id, probe)| probe.item(id)).collect();
+    items.sort();
+    items.join(", ")
 }
 
 #[cfg(test)]

@@ -105,8 +105,8 @@ pub(crate) struct Unit {
     checked: Option<Instant>,
     pub(crate) waiting: Option<Arc<Waiting>>,
     pub(crate) deletion: Option<Deletion>,
-    /// Artifact of the source that the last run has seen; an empty one while a run is about to look. The status tells of it only when that run
-    /// ends, and the source may be back at the revision before until then (KS-REC-4).
+    /// Artifact that the last run has found; an empty one while a run is about to look. The status names it only when that run ends, and by
+    /// then the source may be back at the revision before (KS-REC-4).
     seen: Option<Arc<Artifact>>,
     /// True while a run looks at its dependencies, and after one that they have kept from beginning. The status tells of it only when
     /// that run ends, and they may be ready by then.
@@ -153,8 +153,8 @@ impl Unit {
         self.checked.is_some_and(|checked| now.saturating_duration_since(checked) > FULL_CHECK)
     }
 
-    /// Remembers that everything is compared from here on. A run that fails before its end leaves the rest to the next one, which knows
-    /// nothing of it any more.
+    /// Remembers that everything is being compared. Where the run fails half way, the next one still compares the rest: the ledger has
+    /// forgotten all objects.
     pub(crate) fn compare_all(&mut self) {
         self.checked = Some(Instant::now());
     }
@@ -268,8 +268,8 @@ impl Memory {
         corrections.due - now
     }
 
-    /// Remembers a message about another owner of the objects, and returns true unless it is the last one again: two Kustomizations that
-    /// apply one object take it from each other at each interval (KS-TEN-6), and a deleted one looks for its successor every few seconds.
+    /// Remembers a message about another owner of the objects. Returns false for the same message again: two Kustomizations that apply one
+    /// object take it from each other at each interval (KS-TEN-6), and a deleted one looks for its successor every few seconds.
     pub(crate) fn is_news(&self, key: &ObjectKey, message: &str) -> bool {
         let mut units = self.0.lock();
         let unit = units.entry(key.clone()).or_default();

@@ -59,7 +59,7 @@ pub(crate) struct Observed {
 }
 
 impl Observed {
-    /// Returns true when nothing in the cluster can differ from the last apply: neither by a change that a watch tells of nor by new defaults.
+    /// Returns true when everything in the cluster is as the last apply has left it, and an apply would set the same defaults.
     pub(super) const fn is_certain(&self) -> bool {
         self.is_proved && !self.is_doubted
     }
@@ -98,8 +98,7 @@ impl Observed {
 }
 
 impl KustomizationReconciler {
-    /// Finds the source of a Kustomization for a run, and remembers what the run has seen of it: what the watches tell of from now on is
-    /// news.
+    /// Finds the source of a Kustomization for a run, and remembers its artifact: another one that the watches bring from now on is news.
     pub(super) async fn look(&self, kustomization: &Kustomization) -> Source {
         let key = ObjectKey::of(kustomization);
         self.memory.looks(&key);
@@ -125,13 +124,12 @@ impl KustomizationReconciler {
             dependencies.push(self.dependency(key).await);
         }
         let (dependencies, health_checks) = evaluated(&kustomization, dependencies, self.visibility()).await;
-        let variables = match &source {
-            Source::Artifact(_) => Variables::load(&self.client, &kustomization).await.transpose(),
-            Source::Missing | Source::Empty | Source::Unreadable(_) => None,
-        };
-        let decryption = match &source {
-            Source::Artifact(_) => self.keys.load(&kustomization).await.transpose(),
-            Source::Missing | Source::Empty | Source::Unreadable(_) => None,
+        let (variables, decryption) = match &source {
+            Source::Artifact(_) => (
+                Variables::load(&self.client, &kustomization).await.transpose(),
+                self.keys.load(&kustomization).await.transpose(),
+            ),
+            Source::Missing | Source::Empty | Source::Unreadable(_) => (None, None),
         };
         let unit = self.memory.get(&key);
         let causes = unit.causes(causes);

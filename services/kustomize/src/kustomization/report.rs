@@ -374,22 +374,17 @@ impl<'a> Draft<'a> {
             ("revision", Some(attempt.revision.clone())),
             ("originRevision", attempt.origin_revision.clone()),
         ];
-        let metadata =
-            revisions.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect();
-        history.insert(
-            0,
-            HistoryEntry {
-                digest: digest.clone(),
-                first_reconciled: known
-                    .as_ref()
-                    .map_or_else(|| now.clone(), |known| known.first_reconciled.clone()),
-                last_reconciled: now,
-                last_reconciled_duration: took.into(),
-                last_reconciled_status: status.to_owned(),
-                total_reconciliations: known.map_or(0, |known| known.total_reconciliations) + 1,
-                metadata,
-            },
-        );
+        let metadata = revisions.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?)));
+        let entry = HistoryEntry {
+            digest: digest.clone(),
+            first_reconciled: known.as_ref().map_or(&now, |known| &known.first_reconciled).clone(),
+            last_reconciled: now,
+            last_reconciled_duration: took.into(),
+            last_reconciled_status: status.to_owned(),
+            total_reconciliations: known.map_or(0, |known| known.total_reconciliations) + 1,
+            metadata: metadata.collect(),
+        };
+        history.insert(0, entry);
         history.truncate(MAX_HISTORY);
     }
 }

@@ -43,8 +43,8 @@ impl<'a> Record<'a> {
 }
 
 impl weir_ssa::Record for Record<'_> {
-    /// Adds objects that are about to be written to the inventory of the status, as many of those that it does not name as it has room
-    /// for; returns true unless it could not be written.
+    /// Adds objects that are about to be written to the inventory of the status, as far as it has room for them. Returns false when the status
+    /// could not be written.
     async fn add(&self, written: Vec<Entry>) -> bool {
         let newest = Arc::clone(&self.newest.lock());
         let named = inventory::entries(&newest);

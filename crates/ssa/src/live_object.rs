@@ -1,5 +1,5 @@
-//! The parts of an object that the ledger looks at. They are picked while the server's answer is parsed. Of the managed fields, half of
-//! the answer, only a hash is kept, and of the spec only what the health depends on.
+//! The parts of a live object that the ledger looks at. They are picked while the server's answer is parsed. Of the managed fields, half
+//! of the answer, only a hash is kept, and of the spec only what the health depends on.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -20,9 +20,9 @@ use crate::{ObjectId, health};
 mod fields;
 mod spec;
 
-/// An object as the ledger sees it: all of it, or its metadata.
+/// An object as it is in the cluster: all that the ledger looks at, or its metadata alone.
 #[derive(Clone, Debug)]
-pub(crate) struct Sight<const IS_METADATA: bool = false> {
+pub(crate) struct LiveObject<const IS_METADATA: bool = false> {
     /// Names, versions, labels and annotations.
     pub(crate) meta: ObjectMeta,
     pub(crate) managers: Vec<Manager>,
@@ -67,7 +67,7 @@ struct Metadata {
     managed_fields: Option<Vec<Manager>>,
 }
 
-impl<const IS_METADATA: bool> Sight<IS_METADATA> {
+impl<const IS_METADATA: bool> LiveObject<IS_METADATA> {
     fn new(meta: ObjectMeta, managers: Vec<Manager>, spec: Value, status: Value) -> Self {
         let body = health::parts(&meta, spec, status);
         Self { meta, managers, body }
@@ -85,7 +85,7 @@ impl<const IS_METADATA: bool> Sight<IS_METADATA> {
     }
 }
 
-impl<'de, const IS_METADATA: bool> Deserialize<'de> for Sight<IS_METADATA> {
+impl<'de, const IS_METADATA: bool> Deserialize<'de> for LiveObject<IS_METADATA> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let Object { metadata: found, spec, status } = Object::deserialize(deserializer)?;
         let meta = ObjectMeta {
@@ -104,7 +104,7 @@ impl<'de, const IS_METADATA: bool> Deserialize<'de> for Sight<IS_METADATA> {
     }
 }
 
-impl From<&DynamicObject> for Sight {
+impl From<&DynamicObject> for LiveObject {
     fn from(object: &DynamicObject) -> Self {
         let meta = &object.metadata;
         let managers = meta.managed_fields.iter().flatten().map(Manager::from).collect();
@@ -139,7 +139,7 @@ impl From<&ManagedFieldsEntry> for Manager {
     }
 }
 
-impl<const IS_METADATA: bool> Resource for Sight<IS_METADATA> {
+impl<const IS_METADATA: bool> Resource for LiveObject<IS_METADATA> {
     type DynamicType = ApiResource;
     type Scope = DynamicResourceScope;
 

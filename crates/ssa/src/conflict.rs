@@ -1,4 +1,4 @@
-//! Others that have a hand in an object: the owner that it had, and the managers whose changes an apply takes back.
+//! Conflicts of an apply with others: the owner that an object had, and the field managers whose changes it overwrites.
 
 use std::collections::BTreeSet;
 
@@ -12,25 +12,25 @@ use crate::ownership::field_set;
 /// Fields named of one object; more of them help nobody.
 const MAX_FIELDS: usize = 5;
 
-/// Others that had changed an object before an apply has changed it back.
+/// Others whose changes an apply of an object overwrites. An apply wins every conflict.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Rivals {
+pub struct Conflict {
     /// The owner that the object had, if it was another one (KS-TEN-6).
     pub owner: Option<Owner>,
-    /// Field managers of what the apply takes back.
+    /// Field managers of what the apply overwrites.
     pub managers: BTreeSet<String>,
     /// JSON pointers of some of these fields.
     pub fields: Vec<String>,
 }
 
-impl Rivals {
+impl Conflict {
     /// Compares an object with what an apply would make of it.
     pub(crate) fn of(owner: &Owner, own_manager: &str, live: &DynamicObject, tried: &DynamicObject) -> Self {
         let previous = owner.of_labels(&live.metadata).filter(|previous| previous != owner);
         let Ok(value) = serde_json::to_value(live) else {
             return Self { owner: previous, ..Self::default() };
         };
-        let mut rivals = Self { owner: previous, ..Self::default() };
+        let mut conflict = Self { owner: previous, ..Self::default() };
         for field in changed_fields(live, tried) {
             let entries = live.metadata.managed_fields.iter().flatten();
             let writers: Vec<String> = entries
@@ -38,12 +38,12 @@ impl Rivals {
                 .filter(|entry| field_set(entry).is_some_and(|fields| names(fields, &value, &field)))
                 .filter_map(|entry| entry.manager.clone())
                 .collect();
-            if !writers.is_empty() && rivals.fields.len() < MAX_FIELDS {
-                rivals.fields.push(field);
+            if !writers.is_empty() && conflict.fields.len() < MAX_FIELDS {
+                conflict.fields.push(field);
             }
-            rivals.managers.extend(writers);
+            conflict.managers.extend(writers);
         }
-        rivals
+        conflict
     }
 }
 
@@ -71,13 +71,13 @@ mod tests {
         let mut tried = live();
         tried.data["spec"]["replicas"] = json!(2);
         tried.metadata.labels = Some(owner.labels().map(|(key, value)| (key, value.to_owned())).into());
-        let rivals = Rivals::of(&owner, "me", &live(), &tried);
-        assert_eq!(rivals.owner, Some(Owner { name: "other".into(), ..owner.clone() }));
+        let conflict = Conflict::of(&owner, "me", &live(), &tried);
+        assert_eq!(conflict.owner, Some(Owner { name: "other".into(), ..owner.clone() }));
         assert_eq!(
-            (rivals.managers, rivals.fields),
+            (conflict.managers, conflict.fields),
             (["hpa".to_owned()].into(), vec!["/spec/replicas".to_owned()])
         );
-        let mine = Rivals::of(&owner, "me", &tried, &tried);
-        assert_eq!(mine, Rivals::default());
+        let mine = Conflict::of(&owner, "me", &tried, &tried);
+        assert_eq!(mine, Conflict::default());
     }
 }

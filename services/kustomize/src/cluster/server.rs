@@ -1,5 +1,4 @@
-//! Clients of remote clusters, and whether their API servers answer: one that is silent must not hold the workers that others
-//! wait for.
+//! API servers of remote clusters: their clients, and if they answer. A silent one must not hold the workers that others wait for.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -52,9 +51,9 @@ pub(super) fn client(kubeconfig: Kubeconfig, login: Option<Arc<ClusterLogin>>) -
     Ok(builder.with_layer(&authorize).with_layer(&timeout).build())
 }
 
-/// Knowledge of the last answer of an API server.
+/// The last answer of an API server, or its silence.
 #[derive(Default)]
-pub(super) struct Reach(Mutex<State>);
+pub(super) struct Availability(Mutex<State>);
 
 #[derive(Default)]
 enum State {
@@ -65,14 +64,14 @@ enum State {
     Down(Instant, String),
 }
 
-impl Reach {
+impl Availability {
     /// Succeeds when the API server answers, or has just now. One run at a time asks; others come back.
     pub(super) async fn check(&self, client: &Client) -> Result<(), TargetError> {
         if let Some(known) = self.known_or_ask() {
             return known;
         }
         // A run that is cancelled while it asks leaves nobody waiting.
-        let mut asking = Asking { reach: self, found: State::Unknown };
+        let mut asking = Asking { of: self, found: State::Unknown };
         let failed = match tokio::time::timeout(CONNECT, version(client)).await {
             Ok(Ok(())) => None,
             Ok(Err(error)) => Some(error),
@@ -117,13 +116,13 @@ async fn version(client: &Client) -> Result<(), String> {
 }
 
 struct Asking<'r> {
-    reach: &'r Reach,
+    of: &'r Availability,
     found: State,
 }
 
 impl Drop for Asking<'_> {
     fn drop(&mut self) {
-        *self.reach.0.lock() = std::mem::take(&mut self.found);
+        *self.of.0.lock() = std::mem::take(&mut self.found);
     }
 }
 

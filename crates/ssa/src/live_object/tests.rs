@@ -21,7 +21,7 @@ const DEFINITION: &str = r#"{"kind":"CustomResourceDefinition","apiVersion":"api
     "spec":{"group":"example.com","versions":[{"name":"v1"}]},
     "status":{"conditions":[{"type":"NamesAccepted","status":"False","reason":"Taken","message":"taken"}]}}"#;
 
-fn fingerprint(object: &Sight) -> u64 {
+fn fingerprint(object: &LiveObject) -> u64 {
     let managers = Managers { own: "me".to_owned(), overridden: Vec::new() };
     managers.fingerprint("g.io", object)
 }
@@ -32,14 +32,14 @@ fn fingerprint(object: &Sight) -> u64 {
 #[case::definition(DEFINITION, "_gears.example.com_apiextensions.k8s.io_CustomResourceDefinition")]
 fn an_object_is_the_same_however_it_was_read(#[case] text: &str, #[case] id: ObjectId) {
     let whole: DynamicObject = serde_json::from_str(text).unwrap();
-    let mut of_whole = Sight::from(&whole);
+    let mut of_whole = LiveObject::from(&whole);
     let list = format!(r#"{{"apiVersion":"v1","kind":"List","metadata":{{}},"items":[{text}]}}"#);
-    let list: ObjectList<Sight> = serde_json::from_str(&list).unwrap();
+    let list: ObjectList<LiveObject> = serde_json::from_str(&list).unwrap();
     let event = format!(r#"{{"type":"MODIFIED","object":{text}}}"#);
-    let WatchEvent::Modified(seen) = serde_json::from_str::<WatchEvent<Sight>>(&event).unwrap() else {
+    let WatchEvent::Modified(seen) = serde_json::from_str::<WatchEvent<LiveObject>>(&event).unwrap() else {
         panic!("{event}")
     };
-    let rewritten: Sight = serde_json::from_str(&serde_json::to_string(&whole).unwrap()).unwrap();
+    let rewritten: LiveObject = serde_json::from_str(&serde_json::to_string(&whole).unwrap()).unwrap();
     let health = weir_kstatus::assess(&serde_json::from_str(text).unwrap(), Timestamp::now());
     assert_eq!(of_whole.assess(&id), health);
     for mut read in [seen, list.items[0].clone(), rewritten] {
@@ -48,7 +48,7 @@ fn an_object_is_the_same_however_it_was_read(#[case] text: &str, #[case] id: Obj
         assert_eq!(read.meta, of_whole.meta);
     }
     let event = event.replace("f:image", "f:args").replace("f:description", "f:type");
-    let WatchEvent::Modified(other) = serde_json::from_str::<WatchEvent<Sight>>(&event).unwrap() else {
+    let WatchEvent::Modified(other) = serde_json::from_str::<WatchEvent<LiveObject>>(&event).unwrap() else {
         panic!("{event}")
     };
     assert_ne!(fingerprint(&other), fingerprint(&of_whole));
@@ -85,8 +85,8 @@ fn odd_objects_keep_their_health(#[case] fields: Value) {
         object["metadata"] = json!({"name": "a", "generation": 1});
         let (group, _) = api_version.split_once('/').unwrap();
         let id = format!("n_a_{group}_{kind}").parse().unwrap();
-        let mut sight: Sight = serde_json::from_str(&object.to_string()).unwrap();
-        assert_eq!(sight.assess(&id), weir_kstatus::assess(&object, Timestamp::now()), "{object}");
+        let mut live: LiveObject = serde_json::from_str(&object.to_string()).unwrap();
+        assert_eq!(live.assess(&id), weir_kstatus::assess(&object, Timestamp::now()), "{object}");
     }
 }
 

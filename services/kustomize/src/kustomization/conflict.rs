@@ -1,5 +1,5 @@
-//! Warnings about others that have a hand in the same objects: a second Kustomization (KS-TEN-6), or a controller whose changes
-//! are undone again and again.
+//! Warnings about conflicts over objects: with a second Kustomization (KS-TEN-6), or with a controller whose changes are overwritten
+//! again and again.
 
 use weir_ssa::{Change, ChangeSet, ObjectId, Owner};
 
@@ -28,18 +28,18 @@ impl Warning {
 
 /// The objects in which an apply has set fields back that other field managers had changed.
 pub(super) fn contested(changes: &ChangeSet) -> impl Iterator<Item = &ObjectId> {
-    changes.0.iter().filter(|change| !change.rivals.managers.is_empty()).map(|change| &change.id)
+    changes.0.iter().filter(|change| !change.conflict.managers.is_empty()).map(|change| &change.id)
 }
 
-/// Returns what is to be said about others after an apply, whose corrections of drift may be part of a fight. Nothing is said about owners
-/// that are about to go, as after a rename.
+/// Returns the warnings after an apply. `fight` has the objects whose drift was corrected again and again. No warning names an owner that
+/// is about to go, as after a rename.
 pub(super) fn warnings(
     changes: &ChangeSet,
     fight: Option<&Fight>,
     is_going: impl Fn(&Owner) -> bool,
 ) -> Vec<Warning> {
     let owners = lines(changes, |change| {
-        let owner = change.rivals.owner.as_ref().filter(|owner| !is_going(owner))?;
+        let owner = change.conflict.owner.as_ref().filter(|owner| !is_going(owner))?;
         Some(format!("{} of Kustomization/{}/{}", change.id.subject(), owner.namespace, owner.name))
     });
     let owners = owners.map(|lines| Warning {
@@ -64,9 +64,9 @@ pub(super) fn warnings(
 }
 
 fn contest(change: &Change) -> String {
-    let rivals = &change.rivals;
-    let managers: Vec<&str> = rivals.managers.iter().map(String::as_str).collect();
-    format!("{}: {} by {}", change.id.subject(), rivals.fields.join(", "), managers.join(", "))
+    let conflict = &change.conflict;
+    let managers: Vec<&str> = conflict.managers.iter().map(String::as_str).collect();
+    format!("{}: {} by {}", change.id.subject(), conflict.fields.join(", "), managers.join(", "))
 }
 
 /// A line for each object that gives one, if any does.
@@ -79,23 +79,23 @@ fn lines(changes: &ChangeSet, line: impl Fn(&Change) -> Option<String>) -> Optio
 mod tests {
     use std::time::Duration;
 
-    use weir_ssa::{Action, Rivals};
+    use weir_ssa::{Action, Conflict};
 
     use super::*;
 
-    fn changes(rivals: Rivals) -> ChangeSet {
+    fn changes(conflict: Conflict) -> ChangeSet {
         let id = "n_web_apps_Deployment".parse().unwrap();
-        ChangeSet(vec![Change { id, version: "v1".into(), action: Action::Configured, rivals }])
+        ChangeSet(vec![Change { id, version: "v1".into(), action: Action::Configured, conflict }])
     }
 
     #[test]
     fn nobody_is_warned_of_a_single_correction() {
-        let rivals = Rivals {
+        let conflict = Conflict {
             managers: ["hpa".to_owned()].into(),
             fields: vec!["/spec/replicas".into()],
-            ..Rivals::default()
+            ..Conflict::default()
         };
-        let changes = changes(rivals);
+        let changes = changes(conflict);
         assert_eq!(warnings(&changes, None, |_| false), []);
         let fight = Fight { objects: contested(&changes).cloned().collect(), pause: Duration::from_secs(8) };
         let fight = warnings(&changes, Some(&fight), |_| false);
@@ -107,7 +107,7 @@ mod tests {
     #[test]
     fn a_former_owner_is_named() {
         let owner = Owner { group: "g".into(), name: "other".into(), namespace: "team".into() };
-        let changes = changes(Rivals { owner: Some(owner), ..Rivals::default() });
+        let changes = changes(Conflict { owner: Some(owner), ..Conflict::default() });
         assert_eq!(warnings(&changes, None, |owner| owner.name == "other"), []);
         let taken = warnings(&changes, None, |_| false);
         assert_eq!(taken[0].reason, OWNER_CHANGED);
