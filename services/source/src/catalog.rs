@@ -7,7 +7,7 @@ use kube::Api;
 use tonic::async_trait;
 use weir_api::{Artifact, FluxObject};
 use weir_runtime::grpc::Access;
-use weir_runtime::{Cache, Change, ObjectKey, Service, ServiceError};
+use weir_runtime::{Cache, Change, ObjectKey, Service, ServiceError, condition};
 
 use crate::source::Published;
 
@@ -30,20 +30,13 @@ pub(crate) struct Entry {
 
 impl Entry {
     fn of<S: Published>(object: &S, deleted: bool) -> Self {
-        let is_ready = |condition: &weir_api::Condition| {
-            condition.type_ == weir_api::condition_type::READY && condition.status == "True"
-        };
+        let version = object.meta().resource_version.as_deref();
         Self {
             kind: S::KIND,
             key: ObjectKey::of(object),
-            version: object
-                .meta()
-                .resource_version
-                .as_deref()
-                .and_then(|text| text.parse().ok())
-                .unwrap_or(0),
+            version: version.and_then(|text| text.parse().ok()).unwrap_or_default(),
             artifact: object.artifact().cloned(),
-            ready: object.conditions().iter().any(is_ready),
+            ready: condition::is_ready(object.conditions()),
             deleted,
             handled: object.last_handled_reconcile_at().map(str::to_owned),
         }

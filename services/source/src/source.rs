@@ -6,7 +6,6 @@ mod failure;
 mod kinds;
 mod reconciler;
 mod report;
-
 mod success;
 mod suspended;
 mod wiring;

@@ -1,7 +1,6 @@
 //! The verification of artifacts, for all kinds whose signatures are checked.
 
 mod oci;
-pub(crate) mod reason;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,6 +10,9 @@ use weir_artifact::{Algorithm, Digest, Hasher};
 use weir_runtime::ObjectKey;
 
 pub(crate) use self::oci::{NOTATION, OciVerifier, Subject, Unverified, lacks_secret, refusal};
+
+/// Reason of conditions about a key or a signature that is not good, or cannot be checked.
+pub(crate) const VERIFICATION_ERROR: &str = "VerificationError";
 
 /// The objects whose artifacts were verified, each with the evidence: revision, settings, and the content of the Secrets. A Secret
 /// that changes makes a verdict void although nothing else did (source.md 20, line 18).

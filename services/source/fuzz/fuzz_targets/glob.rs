@@ -2,13 +2,13 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use weir_source_controller::glob::{Pattern, Reach};
+use weir_source_controller::glob::{Pattern, Syntax};
 
 const SIGNS: [char; 8] = ['*', '?', '[', ']', '{', '}', '\\', ','];
 
 fuzz_target!(|text: &str| {
     let (pattern, path) = text.split_once('\u{1f}').unwrap_or((text, text));
-    for reach in [Reach::Flat, Reach::Deep] {
+    for reach in [Syntax::PathMatch, Syntax::Doublestar] {
         let read = Pattern::parse(pattern, reach);
         let fits = read.as_ref().is_some_and(|read| read.matches(path));
         if read.is_some() && !pattern.contains(SIGNS) {
@@ -16,6 +16,6 @@ fuzz_target!(|text: &str| {
         }
     }
     // As many directories as there may be stand between two names.
-    let deep = Pattern::parse("a/**/b", Reach::Deep).unwrap();
+    let deep = Pattern::parse("a/**/b", Syntax::Doublestar).unwrap();
     assert!(deep.matches(&format!("a/{path}/b")));
 });

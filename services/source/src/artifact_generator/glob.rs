@@ -8,13 +8,13 @@ const MAX_PATTERN: usize = 4096;
 /// Patterns that the braces of one may stand for together.
 const MAX_ALTERNATIVES: usize = 256;
 
-/// Reach of a pattern.
+/// The syntax of a pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reach {
+pub enum Syntax {
     /// `**` is `*`: as many components as the pattern has. Braces stand for themselves.
-    Flat,
+    PathMatch,
     /// `**` is any number of components; `{a,b}` is one of the texts.
-    Deep,
+    Doublestar,
 }
 
 /// A pattern, ready to be matched.
@@ -32,12 +32,12 @@ enum Part {
 
 impl Pattern {
     /// Reads a pattern; none when it is malformed.
-    pub fn parse(text: &str, reach: Reach) -> Option<Self> {
-        let texts = match reach {
-            Reach::Flat => vec![text.to_owned()],
-            Reach::Deep => alternatives(text)?,
+    pub fn parse(text: &str, syntax: Syntax) -> Option<Self> {
+        let texts = match syntax {
+            Syntax::PathMatch => vec![text.to_owned()],
+            Syntax::Doublestar => alternatives(text)?,
         };
-        let parts = |text: &String| text.split('/').map(|name| part(name, reach)).collect();
+        let parts = |text: &String| text.split('/').map(|name| part(name, syntax)).collect();
         texts.iter().map(parts).collect::<Option<_>>().map(|alternatives| Self { alternatives })
     }
 
@@ -76,17 +76,17 @@ fn fit(parts: &[Part], names: &[&str]) -> bool {
     }
 }
 
-fn part(name: &str, reach: Reach) -> Option<Part> {
-    if reach == Reach::Deep && name == "**" {
+fn part(name: &str, syntax: Syntax) -> Option<Part> {
+    if syntax == Syntax::Doublestar && name == "**" {
         return Some(Part::AnyDepth);
     }
-    let glob = Glob::parse(&in_go(name, reach)?);
+    let glob = Glob::parse(&in_go(name, syntax)?);
     (!glob.is_malformed()).then_some(Part::Name(glob))
 }
 
 /// Writes classes as Go's `path.Match` has them: `[!a]` is `[^a]` in either kind of pattern; in deep ones a hyphen at an end
 /// stands for itself.
-fn in_go(name: &str, reach: Reach) -> Option<String> {
+fn in_go(name: &str, syntax: Syntax) -> Option<String> {
     let mut text = String::with_capacity(name.len());
     let mut rest = name;
     while let Some(start) = special(rest, &['[']) {
@@ -98,7 +98,7 @@ fn in_go(name: &str, reach: Reach) -> Option<String> {
             None => ("", inside),
         };
         text.extend([before, "[", negation]);
-        let is_deep = reach == Reach::Deep;
+        let is_deep = syntax == Syntax::Doublestar;
         if let (true, Some(other)) = (is_deep, inside.strip_prefix('-')) {
             text.push_str("\\-");
             inside = other;
@@ -195,8 +195,8 @@ mod tests {
 
     use super::*;
 
-    fn compare(pattern: &str, reach: Reach, fit: &[&str], others: &[&str]) {
-        let pattern = Pattern::parse(pattern, reach).unwrap();
+    fn compare(pattern: &str, syntax: Syntax, fit: &[&str], others: &[&str]) {
+        let pattern = Pattern::parse(pattern, syntax).unwrap();
         for (paths, expected) in [(fit, true), (others, false)] {
             for path in paths {
                 assert_eq!(pattern.matches(path), expected, "{path}");
@@ -220,7 +220,7 @@ mod tests {
     #[case("a**", &["a", "ab"], &["a/b"])]
     #[case("ü?", &["üö"], &["ü"])]
     fn deep_patterns(#[case] pattern: &str, #[case] fit: &[&str], #[case] others: &[&str]) {
-        compare(pattern, Reach::Deep, fit, others);
+        compare(pattern, Syntax::Doublestar, fit, others);
     }
 
     #[rstest]
@@ -228,7 +228,7 @@ mod tests {
     #[case("a/**/c", &["a/b/c"], &["a/c", "a/b/b/c"])]
     #[case("\\{*", &["{x"], &["x"])]
     fn flat_patterns(#[case] pattern: &str, #[case] fit: &[&str], #[case] others: &[&str]) {
-        compare(pattern, Reach::Flat, fit, others);
+        compare(pattern, Syntax::PathMatch, fit, others);
     }
 
     #[rstest]
@@ -240,8 +240,8 @@ mod tests {
     #[case("{a,b}}", true)]
     #[case("[-a]", false)]
     fn malformed_ones_are_refused(#[case] pattern: &str, #[case] also_deep: bool) {
-        assert_eq!(Pattern::parse(pattern, Reach::Deep).is_none(), also_deep);
-        assert_eq!(Pattern::parse(pattern, Reach::Flat).is_none(), !pattern.starts_with('{'));
+        assert_eq!(Pattern::parse(pattern, Syntax::Doublestar).is_none(), also_deep);
+        assert_eq!(Pattern::parse(pattern, Syntax::PathMatch).is_none(), !pattern.starts_with('{'));
     }
 
     /// Each pair of braces doubles what is to be compared, and each level is read again.
@@ -249,6 +249,6 @@ mod tests {
     #[case("{a,b}".repeat(9))]
     #[case("{".repeat(MAX_PATTERN) + &"}".repeat(MAX_PATTERN))]
     fn patterns_that_stand_for_too_much_are_refused(#[case] pattern: String) {
-        assert!(Pattern::parse(&pattern, Reach::Deep).is_none());
+        assert!(Pattern::parse(&pattern, Syntax::Doublestar).is_none());
     }
 }

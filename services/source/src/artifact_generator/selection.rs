@@ -2,7 +2,7 @@
 
 use weir_artifact::RelPath;
 
-use super::glob::{Pattern, Reach};
+use super::glob::{Pattern, Syntax};
 
 /// A pattern that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -33,8 +33,8 @@ pub(super) struct Selection {
 }
 
 impl Selection {
-    pub(super) fn parse(pattern: &str, reach: Reach) -> Result<Self, SelectionError> {
-        let read = Pattern::parse(pattern.trim_start_matches("./"), reach);
+    pub(super) fn parse(pattern: &str, syntax: Syntax) -> Result<Self, SelectionError> {
+        let read = Pattern::parse(pattern.trim_start_matches("./"), syntax);
         Ok(Self { pattern: read.ok_or_else(|| SelectionError::Pattern(pattern.to_owned()))? })
     }
 
@@ -59,7 +59,7 @@ struct Exclude {
 impl Excludes {
     pub(super) fn parse(patterns: &[String]) -> Result<Self, SelectionError> {
         let parse = |text: &String| {
-            let pattern = Pattern::parse(text, Reach::Deep);
+            let pattern = Pattern::parse(text, Syntax::Doublestar);
             let pattern = pattern.ok_or_else(|| SelectionError::Exclude(text.clone()))?;
             Ok(Exclude { pattern, is_name: !text.contains('/') })
         };
@@ -88,19 +88,19 @@ mod tests {
     }
 
     #[rstest]
-    #[case("*", Reach::Flat, &["a", ".b"])]
-    #[case("**", Reach::Flat, &["a", ".b"])]
-    #[case("a/*", Reach::Flat, &["a/b.yaml", "a/c"])]
-    #[case("a/**", Reach::Flat, &["a/b.yaml", "a/c"])]
-    #[case("*/*.yaml", Reach::Flat, &["a/b.yaml"])]
-    #[case("?/[b-d]*", Reach::Flat, &["a/b.yaml", "a/c"])]
-    #[case("a/{b,c}*", Reach::Flat, &[])]
-    #[case("a/**", Reach::Deep, &["a", "a/b.yaml", "a/c", "a/c/d.tgz"])]
-    #[case("**/*.tgz", Reach::Deep, &["a/c/d.tgz"])]
-    #[case("a/{b,c}*", Reach::Deep, &["a/b.yaml", "a/c"])]
-    fn selected(#[case] pattern: &str, #[case] reach: Reach, #[case] expected: &[&str]) {
+    #[case("*", Syntax::PathMatch, &["a", ".b"])]
+    #[case("**", Syntax::PathMatch, &["a", ".b"])]
+    #[case("a/*", Syntax::PathMatch, &["a/b.yaml", "a/c"])]
+    #[case("a/**", Syntax::PathMatch, &["a/b.yaml", "a/c"])]
+    #[case("*/*.yaml", Syntax::PathMatch, &["a/b.yaml"])]
+    #[case("?/[b-d]*", Syntax::PathMatch, &["a/b.yaml", "a/c"])]
+    #[case("a/{b,c}*", Syntax::PathMatch, &[])]
+    #[case("a/**", Syntax::Doublestar, &["a", "a/b.yaml", "a/c", "a/c/d.tgz"])]
+    #[case("**/*.tgz", Syntax::Doublestar, &["a/c/d.tgz"])]
+    #[case("a/{b,c}*", Syntax::Doublestar, &["a/b.yaml", "a/c"])]
+    fn selected(#[case] pattern: &str, #[case] syntax: Syntax, #[case] expected: &[&str]) {
         let all = ["a", ".b", "a/b.yaml", "a/c", "a/c/d.tgz"];
-        let selection = Selection::parse(pattern, reach).unwrap();
+        let selection = Selection::parse(pattern, syntax).unwrap();
         let taken: Vec<_> = all.into_iter().filter(|entry| selection.takes(&path(entry))).collect();
         assert_eq!(taken, expected);
     }
@@ -132,7 +132,7 @@ mod tests {
     fn patterns_that_cannot_be_read_are_named() {
         let error = Excludes::parse(&["a".to_owned(), "[".to_owned()]).unwrap_err();
         assert_eq!(error.to_string(), "invalid exclude pattern '['");
-        let error = Selection::parse("a/[", Reach::Flat).unwrap_err().to_string();
+        let error = Selection::parse("a/[", Syntax::PathMatch).unwrap_err().to_string();
         assert_eq!(error, "invalid glob pattern 'a/[': syntax error in pattern");
     }
 

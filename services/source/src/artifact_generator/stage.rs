@@ -10,7 +10,7 @@ use weir_api::source::CopyOperation;
 use weir_artifact::{Limits, RelPath, RelPathError, Symlinks, TreeKind, Untar};
 
 use self::target::{Target, TargetError};
-use super::glob::Reach;
+use super::glob::Syntax;
 use super::selection::{Excludes, Selection, SelectionError, is_glob, literal_prefix};
 use super::source_tree::SourceTree;
 
@@ -179,8 +179,8 @@ impl<'s> Stage<'s> {
     }
 
     fn copy_matches(&mut self, job: &Job<'_>) -> Result<(), CopyError> {
-        let reach = if job.extracts { Reach::Deep } else { Reach::Flat };
-        let selection = Selection::parse(&job.pattern, reach)?;
+        let syntax = if job.extracts { Syntax::Doublestar } else { Syntax::PathMatch };
+        let selection = Selection::parse(&job.pattern, syntax)?;
         let mut matches = job.source.entries().filter(|(path, _)| selection.takes(path)).peekable();
         let (pattern, alias) = (job.pattern.to_string(), job.alias.to_owned());
         if matches.peek().is_none() {
@@ -247,11 +247,7 @@ impl<'s> Stage<'s> {
             }
             let below = directory.and_then(|it| path.as_str().strip_prefix(it.as_str())?.strip_prefix('/'));
             let to = joined(to, below.unwrap_or(path.as_str()))?;
-            let copied = match kind {
-                TreeKind::Directory => self.target.make_directory(&to),
-                TreeKind::File { executable } => self.target.write(&to, executable, || job.source.file(path)),
-                TreeKind::Other => Ok(()),
-            };
+            let copied = self.target.copy(job.source, (path, kind), &to);
             copied.map_err(|source| copying(Some(path), &to, source))?;
         }
         Ok(())
@@ -278,11 +274,7 @@ impl<'s> Stage<'s> {
         let tree = SourceTree::open(unpacked.path()).map_err(|error| failed(error.to_string()))?;
         for (inside, kind) in tree.entries() {
             let to = joined(job.to.as_ref(), inside.as_str())?;
-            let copied = match kind {
-                TreeKind::Directory => self.target.make_directory(&to),
-                TreeKind::File { executable } => self.target.write(&to, executable, || tree.file(inside)),
-                TreeKind::Other => Ok(()),
-            };
+            let copied = self.target.copy(&tree, (inside, kind), &to);
             copied.map_err(|error| failed(error.to_string()))?;
         }
         Ok(())

@@ -10,8 +10,7 @@ use weir_verify::git::{GitKeys, Object};
 
 use super::GitReconciler;
 use crate::source::{Attempt, Failure};
-use crate::verification::evidence;
-use crate::verification::reason::VERIFICATION_ERROR;
+use crate::verification::{VERIFICATION_ERROR, evidence};
 
 const TAGS: &str = "refs/tags/";
 /// End of a name that stands for the object that a tag points at.

@@ -25,10 +25,10 @@ impl WholeTree {
         Self { base, grafts: Vec::new() }
     }
 
-    /// Puts `from` of `tree` (all of it when there is no `from`) at a place where nothing is, or an empty directory.
+    /// Puts the directory `from` of `tree`, or all of `tree`, at a path that is free or an empty directory.
     ///
     /// # Errors
-    /// When there is no `from`, or something is in the way; in the words of Go's functions that copy directories.
+    /// When `tree` lacks `from`, or something is in the way. The messages are those of Go's functions that copy directories.
     pub(super) fn graft(
         &mut self,
         at: RelPath,

@@ -63,7 +63,7 @@ impl Files<'_> {
 
     fn read(&self, file: &str, path: Option<&RelPath>) -> Result<Option<Bytes>, Failure> {
         match (self, path) {
-            // A chart without values has none to merge; that none can be replaced is found later.
+            // A chart without values has none to merge. A chart without a values file is refused later, by `replace`.
             (Self::Chart(chart), Some(path)) if is_default(file) => {
                 Ok(Some(chart.file(path).cloned().unwrap_or_default()))
             }
@@ -75,7 +75,7 @@ impl Files<'_> {
         }
     }
 
-    /// Returns true when something that is no file stands there: it is not missing, and no values file. A chart has files alone.
+    /// Returns true for a directory. It can be no values file, and counts as an error and not as missing. A chart has files alone.
     fn is_directory(&self, path: Option<&RelPath>) -> Result<bool, Failure> {
         let Self::Source(files, _) = self else { return Ok(false) };
         let found = find(*files, path).map_err(|error| Step::Values.failed(error))?;

@@ -10,8 +10,7 @@ use super::HelmChartReconciler;
 use super::build::Step;
 use super::pull_error::ChartReference;
 use crate::source::{Attempt, Failure};
-use crate::verification::reason::VERIFICATION_ERROR;
-use crate::verification::{NOTATION, Subject, Unverified, lacks_secret, refusal};
+use crate::verification::{NOTATION, Subject, Unverified, VERIFICATION_ERROR, lacks_secret, refusal};
 
 impl HelmChartReconciler {
     /// Checks the manifest of a version. The chart that is made of it has `version`.
@@ -41,8 +40,8 @@ impl HelmChartReconciler {
         })
     }
 
-    /// Says nothing of signatures that do not matter, and refuses to check those of an index, which has none
-    /// (SRC-CHT-10).
+    /// Refuses to verify a chart of a repository with an index: only registries have signatures (SRC-CHT-10). Without
+    /// `spec.verify`, takes what an earlier spec has left about signatures out of the status.
     pub(super) fn check_verifiable(
         &self,
         attempt: &mut Attempt<'_, HelmChart>,

@@ -29,16 +29,13 @@ impl OciReconciler {
         registry: &mut Registry,
         target: Target,
     ) -> Result<Success, Failure> {
-        let (revision, url) = (target.revision(), attempt.object.spec.url.clone());
+        let url = attempt.object.spec.url.clone();
         let selector = attempt.object.spec.layer_selector.clone();
         let operation = decide::operation(selector.as_ref())?;
         let manifest = registry.manifest(&target.digest).await.map_err(|error| pull_failure(&url, &error))?;
         let layer = decide::layer(&manifest, selector.as_ref())?.clone();
         let content = self.pull(registry, &layer).await?;
-        let at = attempt.object.location().map_err(|error| Failure::storage(&error))?;
-        let new = NewArtifact { at, file: format!("{}.tar.gz", target.digest), link: Some(LATEST) };
-        let ignore = attempt.object.spec.ignore.clone();
-        let mut artifact = self.store(attempt, new, revision, content, operation, ignore).await?;
+        let mut artifact = self.store(attempt, &target, content, operation).await?;
         artifact.metadata = manifest.annotations.into_iter().collect();
         let spec = &attempt.object.spec;
         let status = attempt.object.status.get_or_insert_default();
@@ -51,12 +48,13 @@ impl OciReconciler {
     async fn store(
         &self,
         attempt: &mut Attempt<'_, OciRepository>,
-        new: NewArtifact,
-        revision: String,
+        target: &Target,
         mut content: SpooledTempFile,
         operation: Operation,
-        ignore: Option<String>,
     ) -> Result<weir_api::Artifact, Failure> {
+        let at = attempt.object.location().map_err(|error| Failure::storage(&error))?;
+        let new = NewArtifact { at, file: format!("{}.tar.gz", target.digest), link: Some(LATEST) };
+        let revision = target.revision();
         match operation {
             Operation::Copy => {
                 let copy = move |out: &mut dyn Sink| io::copy(&mut content, out).map(drop);
@@ -67,6 +65,7 @@ impl OciReconciler {
                 let limits = self.storage.limits();
                 let files = self.storage.blocking(move || extract(content, limits)).await;
                 let files = files.map_err(|error| decide::layer_failure(error.to_string()))??;
+                let ignore = attempt.object.spec.ignore.clone();
                 let pack = move |out: &mut dyn Sink| pack(&files, ignore.as_deref(), out);
                 let stored = attempt.put(&self.storage, new, revision, pack).await;
                 stored.map_err(|error| Failure::storage(&error))

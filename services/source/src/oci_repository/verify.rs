@@ -6,8 +6,7 @@ use weir_oci::Registry;
 use super::OciReconciler;
 use super::observe::Target;
 use crate::source::{Attempt, Failure};
-use crate::verification::reason::VERIFICATION_ERROR;
-use crate::verification::{Subject, Unverified, refusal};
+use crate::verification::{Subject, Unverified, VERIFICATION_ERROR, refusal};
 
 impl OciReconciler {
     /// Checks what the reference stands for, before anything of it is pulled.

@@ -11,7 +11,7 @@ use weir_runtime::{EventDraft, Next, Outcome};
 
 use super::{Failure, Source, Success};
 use crate::storage::Found;
-use crate::verification::reason::VERIFICATION_ERROR;
+use crate::verification::VERIFICATION_ERROR;
 
 /// Annotations that events about artifacts carry.
 const REVISION_KEY: &str = "source.toolkit.fluxcd.io/revision";

@@ -1,6 +1,6 @@
 //! Signatures of artifacts in registries, for `OCIRepository` and for charts of OCI registries (source.md 5.4,
-//! SRC-CHT-10): who is trusted is read from the object and its Secrets, the signatures come from the registry, by the
-//! digest of what will be pulled (SRC-SCK-5).
+//! SRC-CHT-10). The object and its Secrets name who is trusted. The registry has the signatures, found by the digest of what
+//! will be pulled (SRC-SCK-5).
 
 mod cosign;
 mod inquiry;

@@ -5,8 +5,10 @@ use std::path::Path;
 
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, File, OpenOptions, OpenOptionsExt, PermissionsExt};
-use weir_artifact::{Limits, RelPath, Room};
+use weir_artifact::{Limits, RelPath, Room, TreeKind};
 use weir_helm::values::{Values, ValuesError, parse_all};
+
+use super::super::source_tree::SourceTree;
 
 /// Bytes of a file that is merged; it is held in memory with its parse. Values files have a few hundred KiB at most.
 const MAX_MERGED: u64 = 4 << 20;
@@ -85,6 +87,20 @@ impl Target {
                 Err(TargetError::NotDirectory { call: "mkdirat", path: path.to_string() })
             }
             made => Ok(made?),
+        }
+    }
+
+    /// Copies an entry of a source: a file, or a directory without its entries. Anything else is left out.
+    pub(super) fn copy(
+        &mut self,
+        source: &SourceTree,
+        (path, kind): (&RelPath, TreeKind),
+        to: &RelPath,
+    ) -> Result<(), TargetError> {
+        match kind {
+            TreeKind::Directory => self.make_directory(to),
+            TreeKind::File { executable } => self.write(to, executable, || source.file(path)),
+            TreeKind::Other => Ok(()),
         }
     }
 
