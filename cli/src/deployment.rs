@@ -11,7 +11,8 @@ use crate::cluster::{Cluster, LAST_LOOK};
 use crate::error::Error;
 use crate::output::{manifest, progress};
 
-/// Judges a Deployment. Objects of a list do not say their kind, without which every object without conditions would be well.
+/// Judges a Deployment. It gets its kind first, which objects of a list lack: an object without a kind and without conditions counts as
+/// ready.
 pub(crate) fn assessed(deployment: &DynamicObject) -> Assessment {
     let mut object = match serde_json::to_value(deployment) {
         Ok(object) => object,

@@ -2,7 +2,6 @@
 //! of components (CLI-INS).
 
 mod built;
-mod local;
 #[cfg(test)]
 mod tests;
 mod tune;
@@ -19,6 +18,7 @@ use crate::csv::Record;
 use crate::enumeration;
 use crate::error::Error;
 use crate::given::{Given, drop_empty_secret, path};
+use crate::kustomization;
 use crate::output::{manifest, progress};
 
 /// Path and content of each file of `deploy/kustomize`.
@@ -162,7 +162,8 @@ impl Choice {
     pub(crate) fn objects(&self, namespace: &str) -> Result<Vec<Value>, Error> {
         self.check()?;
         if let Some(directory) = &self.manifests {
-            return local::objects(directory);
+            let (disk, place) = kustomization::on_disk(directory)?;
+            return kustomization::objects(&disk, &place);
         }
         let objects = built::overlay(self.kustomization())?;
         Ok(tune::tune(objects, self, namespace))

@@ -26,8 +26,8 @@ pub(crate) fn is_ready(kind: &Kind, object: &DynamicObject, now: Timestamp) -> W
     judge(assessment(object, now))
 }
 
-/// Returns true when a request made after `before` was the last handled one has been handled (CLI-REC01). It has been, too,
-/// when it failed, even if the service will try again.
+/// Returns true when a newer request than `before` was handled (CLI-REC01). A failed run counts as well, also if the service
+/// will try again.
 pub(crate) fn is_handled(object: &DynamicObject, before: Option<&str>, now: Timestamp) -> Wait {
     if last_handled(object) == before {
         return Wait::GoesOn;
@@ -83,8 +83,8 @@ fn speaks_of_its_generation(object: &DynamicObject) -> bool {
     observed_generation(object) >= 1 && is_told_of_its_generation(object)
 }
 
-/// Returns true when the condition Ready is there and about the spec as it is now. The generation in the status may be older: many services
-/// note there the last one with a success, which is -1 before the first.
+/// Returns true when the condition Ready is about the spec as it is now. The generation in the status may be older: many services write the
+/// last one that succeeded there, and -1 before the first.
 pub(crate) fn is_told_of_its_generation(object: &DynamicObject) -> bool {
     let generation = object.metadata.generation.unwrap_or_default();
     let conditions = object.data.pointer("/status/conditions").and_then(Value::as_array);

@@ -102,8 +102,8 @@ fn meant(refused: &Error) -> Option<String> {
     (asked.kind() == ErrorKind::DisplayHelp).then(|| format!("\n  did you mean '{verb} {path}'?"))
 }
 
-/// Returns true when the flag that a command does not know is one of another command: nobody has mistyped it, and a flag with a similar
-/// name may do something else (`--username` is the user of a token, `--user` one of the kubeconfig).
+/// Returns true when the flag that a command does not know is one of another command. It is hardly mistyped then, and a flag with a similar
+/// name may do something else: `--username` is the user of a token, `--user` one of the kubeconfig.
 fn is_of_another_command(refused: &Error) -> bool {
     let Some(ContextValue::String(flag)) = refused.get(ContextKind::InvalidArg) else { return false };
     let mut all = Cli::command();
@@ -112,8 +112,8 @@ fn is_of_another_command(refused: &Error) -> bool {
     flag.strip_prefix("--").is_some_and(|name| has_flag(&all, name))
 }
 
-/// Returns false when the tip is a flag much longer or shorter than the one that was typed. The parser also takes long ones for similar, in
-/// which the letters of a short one stand somewhere.
+/// Returns false when the tip is a flag much longer or shorter than the one that was typed. The parser also suggests a long flag that has
+/// the letters of a short one somewhere.
 fn is_near(refused: &Error) -> bool {
     match (refused.get(ContextKind::InvalidArg), refused.get(ContextKind::SuggestedArg)) {
         (Some(ContextValue::String(typed)), Some(ContextValue::String(tip))) => {

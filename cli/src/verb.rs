@@ -38,6 +38,11 @@ impl Target {
     }
 }
 
+/// Returns true when a command has a switch, and it is on.
+pub(crate) fn is_on(matches: &ArgMatches, switch: &str) -> bool {
+    matches.try_get_one::<bool>(switch).ok().flatten().copied().unwrap_or_default()
+}
+
 /// A verb with its arguments.
 pub(crate) trait Verb: Sized {
     /// Its word.

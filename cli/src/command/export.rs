@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::global::Global;
 use crate::kind::{Group, Kind, text};
 use crate::output::{manifest, print};
-use crate::verb::{Target, Verb};
+use crate::verb::{Target, Verb, is_on};
 
 /// The objects to print.
 #[derive(Debug)]
@@ -77,8 +77,7 @@ impl Verb for Export {
     }
 
     fn read(target: Target, matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let with_credentials =
-            matches.try_get_one::<bool>("with_credentials").ok().flatten().copied().unwrap_or_default();
+        let with_credentials = is_on(matches, "with_credentials");
         let Name { name } = Name::from_arg_matches(matches)?;
         Ok(Self { target, name, flags: Flags::from_arg_matches(matches)?, with_credentials })
     }

@@ -20,7 +20,7 @@ use crate::error::Error;
 use crate::global::Global;
 use crate::kind::{Column, Group, Kind};
 use crate::output::{print, print_next, progress};
-use crate::verb::{Target, Verb};
+use crate::verb::{Target, Verb, is_on};
 
 /// Kinds that are listed at once. More would keep the API server from others, and the objects of more kinds in memory.
 const LISTS_AT_ONCE: usize = 4;
@@ -115,8 +115,7 @@ impl Verb for Get {
 
     fn read(target: Target, matches: &ArgMatches) -> Result<Self, clap::Error> {
         let name = matches.try_get_one::<String>("name").ok().flatten().cloned();
-        let show_source =
-            matches.try_get_one::<bool>("show_source").ok().flatten().copied().unwrap_or_default();
+        let show_source = is_on(matches, "show_source");
         Ok(Self { target, name, show_source, flags: Flags::from_arg_matches(matches)? })
     }
 }

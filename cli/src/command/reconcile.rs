@@ -12,7 +12,7 @@ use crate::global::Global;
 use crate::kind::{Kind, Verbs, is_suspended, last_handled, ready, text};
 use crate::output::progress;
 use crate::readiness::is_handled;
-use crate::verb::{Target, Verb};
+use crate::verb::{Target, Verb, is_on};
 
 /// The object to reconcile.
 #[derive(Debug)]
@@ -103,11 +103,9 @@ impl Verb for Reconcile {
 
     fn read(target: Target, matches: &ArgMatches) -> Result<Self, clap::Error> {
         let name = matches.get_one::<String>("name").cloned();
-        let is_on =
-            |flag: &str| matches.try_get_one::<bool>(flag).ok().flatten().copied().unwrap_or_default();
-        let marks =
-            MARKS.into_iter().filter(|(flag, _)| is_on(flag)).map(|(_, annotation)| annotation).collect();
-        Ok(Self { target, name, with_source: is_on("with_source"), marks })
+        let marks = MARKS.into_iter().filter(|(flag, _)| is_on(matches, flag));
+        let marks = marks.map(|(_, annotation)| annotation).collect();
+        Ok(Self { target, name, with_source: is_on(matches, "with_source"), marks })
     }
 }
 

@@ -245,8 +245,8 @@ async fn held(cluster: &Cluster, kind: &'static Kind) -> Result<(ApiResource, Ve
     }
 }
 
-/// Does the same where the cluster serves other versions than the one of this command, as an old Flux does: with their finalizers these
-/// objects would never go, nor would their CRD. A cluster without the kind has none.
+/// Does the same where the cluster serves other versions than the one of this command, as an old Flux does: their finalizers would keep
+/// these objects, and with them the CRD. A cluster without the kind has none.
 async fn held_in_other_version(
     cluster: &Cluster,
     kind: &'static Kind,

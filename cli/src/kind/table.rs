@@ -249,7 +249,7 @@ fn fetched(object: &DynamicObject) -> String {
     format!("fetched revision {}", revision_of(object))
 }
 
-/// Those of OCI registries have no index, and say so themselves; where nothing reconciles them, they have no condition.
+/// Returns the message of a HelmRepository. One of an OCI registry has no index: its condition says so, if something reconciles it.
 fn indexed(object: &DynamicObject) -> String {
     match text(object, "/spec/type").as_str() {
         "oci" => ready(object).map_or(OF_REGISTRY, |(_, message)| message).to_owned(),

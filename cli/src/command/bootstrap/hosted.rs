@@ -82,6 +82,17 @@ pub(super) struct Own {
     username: Option<String>,
 }
 
+/// The repository once it is there, and all that this command needs to reach it.
+struct Reached {
+    hosted: Hosted,
+    /// Its URL for HTTPS.
+    url: String,
+    token: SecretString,
+    http: Profile,
+    /// The certificates of the vendor's authority, if flags name some.
+    ca: Option<String>,
+}
+
 /// The repository at GitLab.
 #[derive(Args, Debug)]
 pub(crate) struct GitLab {
@@ -141,8 +152,8 @@ impl Flags {
             check_key_file(&self.flags.key, None)?;
         }
         let url = self.repository(&mut hosted, &own).await?;
-        let namespace = cluster.namespace.clone();
-        let plan = self.plan(namespace, global, hosted, own, (&url, &token), (http, ca)).await?;
+        let reached = Reached { hosted, url, token, http, ca };
+        let plan = self.plan(cluster.namespace.clone(), global, own, reached)?;
         super::run(cluster, &Plan { signing_key, ..plan }).await
     }
 
@@ -257,15 +268,8 @@ impl Flags {
         progress::success("reconciled repository permissions");
     }
 
-    async fn plan(
-        self,
-        namespace: String,
-        global: &Global,
-        hosted: Hosted,
-        own: Own,
-        (url, token): (&str, &SecretString),
-        (http, ca): (Profile, Option<String>),
-    ) -> Result<Plan, Error> {
+    fn plan(self, namespace: String, global: &Global, own: Own, reached: Reached) -> Result<Plan, Error> {
+        let Reached { hosted, url, token, http, ca } = reached;
         let bad = |error: url::ParseError| Error::Flags(format!("{url}: {error}"));
         let mut remote = Remote::new(url.parse().map_err(bad)?);
         let username = own.username.filter(|_| !self.personal).unwrap_or_else(|| self.owner.clone());
@@ -275,7 +279,7 @@ impl Flags {
         let git = Git::new(GitConfig::default()).map_err(|error| Error::Bootstrap(error.to_string()))?;
         let is_over_https = self.flags.token_auth || own.deploy_token_auth;
         let sync_url = match is_over_https {
-            true => url.to_owned(),
+            true => url.clone(),
             false => hosted.ssh_url(self.flags.key.ssh_hostname.as_deref()),
         };
         let path = Plan::path_of(&self.flags);
@@ -286,7 +290,7 @@ impl Flags {
         let hosted = Box::new(hosted);
         let credentials = if self.flags.token_auth {
             let mut entries =
-                Entries::from([("username".to_owned(), user.into()), ("password".to_owned(), token.clone())]);
+                Entries::from([("username".to_owned(), user.into()), ("password".to_owned(), token)]);
             entries.extend(ca.map(|ca| ("ca.crt".to_owned(), ca.into())));
             SyncCredentials::Given { entries, replaces: true }
         } else if own.deploy_token_auth {
@@ -298,7 +302,7 @@ impl Flags {
         Ok(Plan {
             path,
             namespace,
-            url: url.to_owned(),
+            url,
             git,
             remote,
             sync_url,

@@ -11,6 +11,7 @@ use crate::csv::Record;
 use crate::enumeration::Enumeration;
 use crate::error::Error;
 use crate::output::manifest::put;
+use crate::verb::is_on;
 
 /// One flag.
 #[derive(Debug)]
@@ -178,7 +179,7 @@ impl<'a> Flags<'a> {
     }
 
     pub(crate) fn is_on(self, name: &str) -> bool {
-        self.0.try_get_one::<bool>(name).ok().flatten().copied().unwrap_or_default()
+        is_on(self.0, name)
     }
 
     pub(crate) fn duration(self, name: &str) -> Option<Duration> {

@@ -21,8 +21,8 @@ pub(super) struct Member {
     command: fn() -> Command,
     /// The names of its feature gates.
     gates: &'static [(&'static str, bool)],
-    /// True when it acts in the cluster as `--default-service-account`, for which no gate is needed; the others log in to
-    /// clouds as that account, and refuse to start with it while their gate is off (TEN-01, SRC-CLD-3).
+    /// True when it acts in the cluster as `--default-service-account`, which needs no gate. The other services log in to
+    /// clouds as that account, and refuse to start with the flag while their gate is off (TEN-01, SRC-CLD-3).
     impersonates: bool,
     /// Flags that are no flags of `weir run`, because they say how services of one process find each other.
     filled_in: &'static [(&'static str, Fill)],
