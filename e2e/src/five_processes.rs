@@ -17,10 +17,11 @@ use weir_testkit::{AuditedRequest, ControlPlane, FaultProxy, GitServer, Registry
 
 use self::arguments::Surroundings;
 pub use self::process::Maker;
-use self::process::{Ports, ServiceProcess};
+use self::process::ServiceProcess;
 pub use self::routes::{Payload, Routes};
 use crate::installation::{Installation, NAMESPACE, SERVICES};
 use crate::kind::api_version;
+use crate::ports::Ports;
 use crate::weir_process::crds;
 
 /// Services that answer start before those that ask, since a way that is not there is tried again some seconds later only.

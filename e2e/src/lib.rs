@@ -15,6 +15,7 @@ mod installation;
 mod kept_log;
 mod kind;
 pub mod pods;
+mod ports;
 mod status;
 mod step;
 mod usage;

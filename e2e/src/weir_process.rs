@@ -3,9 +3,10 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
-use weir_testkit::{Folder, Process, built_program, free_port, repo_path};
+use weir_testkit::{Folder, Process, built_program, repo_path};
 
 use crate::kept_log::keep_log;
+use crate::ports::Ports;
 
 /// Flux's controllers are given 10 s at most to finish what they do.
 const STOP_DEADLINE: Duration = Duration::from_secs(20);
@@ -33,29 +34,6 @@ pub struct WeirProcess {
     ports: Ports,
     options: WeirOptions,
     folder: Folder,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Ports {
-    storage: u16,
-    events: u16,
-    receiver: u16,
-    grpc: u16,
-    metrics: u16,
-    health: u16,
-}
-
-impl Ports {
-    fn free() -> Result<Self> {
-        Ok(Self {
-            storage: free_port()?,
-            events: free_port()?,
-            receiver: free_port()?,
-            grpc: free_port()?,
-            metrics: free_port()?,
-            health: free_port()?,
-        })
-    }
 }
 
 /// The `weir` program built with the tests (`target/<profile>/weir`), or the one that `WEIR_BIN` names.
@@ -153,7 +131,7 @@ impl WeirProcess {
     /// Host and port of its gRPC server.
     #[must_use]
     pub fn grpc_address(&self) -> String {
-        format!("127.0.0.1:{}", self.ports.grpc)
+        self.ports.grpc_address()
     }
 
     /// The URL of a webhook path.

@@ -61,8 +61,8 @@ pub trait Reconciler: Send + Sync + 'static {
     /// True when the kind has a status. One of an object that does not fit its API type says so.
     const HAS_STATUS: bool = true;
 
-    /// Returns true when the object is only read by others (SRC-HRP-10). It is never reconciled and has neither
-    /// finalizer nor status; one that has them from another life is finalized once, and they are taken off.
+    /// Returns true when the object is only read by others (SRC-HRP-10). It is never reconciled and gets no finalizer and no
+    /// status. One that still has them from before is finalized once, and they are taken off.
     fn is_static(object: &Self::Object) -> bool {
         let _ = object;
         false
@@ -242,7 +242,7 @@ impl<R: Reconciler> Controller<R> {
         next
     }
 
-    /// Takes from a static object what it still has of another life.
+    /// Takes finalizer and status from an object that has become static.
     async fn release(&self, object: Arc<R::Object>, ticket: Ticket) -> Option<Next> {
         self.backoff.reset(&ticket.key);
         if object.is_suspended() {
@@ -256,8 +256,9 @@ impl<R: Reconciler> Controller<R> {
         }
     }
 
-    /// Undoes what the object stands for, if it has the finalizer, or is being deleted and the finalizers of others keep it (KS-REC-21):
-    /// somebody has taken ours off, or it never had one, and then there may be nothing to undo (KS-TST-1).
+    /// Undoes what the object stands for, if it has the finalizer. An object that is being deleted and kept by the finalizers of others is
+    /// undone also without ours (KS-REC-21): somebody may have taken ours off. It may never have had one, so that there may be nothing to
+    /// undo (KS-TST-1).
     async fn finalize(&self, object: Arc<R::Object>, ticket: Ticket) -> Option<Next> {
         let is_kept = R::FINALIZER && !R::is_static(&object) && object.meta().deletion_timestamp.is_some();
         if !is_kept && !report::has_finalizer(&*object, R::FINALIZER_NAME) {
@@ -281,14 +282,10 @@ impl<R: Reconciler> Controller<R> {
 fn cause_of<K: FluxObject>(change: &Change<K>) -> Option<(ObjectKey, Cause)> {
     let key = ObjectKey::of(&**change.latest()?);
     let Some(new) = &change.new else { return Some((key, Cause::Deleted)) };
+    let is_going = |object: &K| object.meta().deletion_timestamp.is_some();
     let cause = match &change.old {
-        _ if new.meta().deletion_timestamp.is_some() => {
-            let known = change.old.as_ref().is_some_and(|old| old.meta().deletion_timestamp.is_some());
-            if known {
-                return None;
-            }
-            Cause::Deleted
-        }
+        Some(old) if is_going(old) && is_going(new) => return None,
+        _ if is_going(new) => Cause::Deleted,
         None if new.observed_generation() > 0 => Cause::Startup,
         None => Cause::Spec,
         Some(old) if is_requested_anew(&**old, &**new) => Cause::Requested,

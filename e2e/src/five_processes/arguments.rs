@@ -6,8 +6,9 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 
-use super::process::{PEER_TOKEN, Ports};
+use super::process::PEER_TOKEN;
 use super::{Links, of};
+use crate::ports::Ports;
 
 /// The network of the cluster: names of Services, each with its address on this machine.
 #[derive(Debug)]

@@ -3,45 +3,18 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
-use weir_testkit::{ControlPlane, Folder, Process, built_program, free_port};
+use weir_testkit::{ControlPlane, Folder, Process, built_program};
 
 use super::arguments::{self, Surroundings};
 use crate::installation::NAMESPACE;
 use crate::kept_log::keep_log;
+use crate::ports::Ports;
 
 /// The time that Pods have to stop, and some more on a busy machine.
 const STOP_DEADLINE: Duration = Duration::from_secs(30);
 
 /// The file of the token for peers, in the folder of the process.
 pub(super) const PEER_TOKEN: &str = "peer-token";
-
-/// Ports of one service; they stay the same over a restart.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Ports {
-    pub(super) grpc: u16,
-    pub(super) metrics: u16,
-    pub(super) health: u16,
-    pub(super) storage: u16,
-    pub(super) events: u16,
-    pub(super) receiver: u16,
-}
-
-impl Ports {
-    pub(super) fn free() -> Result<Self> {
-        Ok(Self {
-            grpc: free_port()?,
-            metrics: free_port()?,
-            health: free_port()?,
-            storage: free_port()?,
-            events: free_port()?,
-            receiver: free_port()?,
-        })
-    }
-
-    pub(super) fn grpc_address(self) -> String {
-        format!("127.0.0.1:{}", self.grpc)
-    }
-}
 
 /// The project whose program a service runs.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -34,8 +34,8 @@ impl CachePool {
         Self { known: Arc::default(), tasks: TaskTracker::new(), metrics }
     }
 
-    /// The cache of that kind and scope, started on first use; returns when its first list is complete, or it is known that
-    /// there is none.
+    /// Returns the cache of that kind and scope, which is started on first use. Waits until its first list is complete, or it
+    /// is known that the kind cannot be listed.
     ///
     /// # Errors
     /// When the API server does not answer the first list or cannot read the label selector, or the service stops meanwhile.

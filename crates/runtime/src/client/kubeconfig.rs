@@ -71,8 +71,8 @@ pub enum Error {
     Certificates(pem::Error),
 }
 
-/// Returns the configuration of a context, with the proxy of the environment where the file names none. kube's own function is not used:
-/// it takes that proxy by other rules than Go's, also for clusters on this machine, and fails where it cannot read the variables.
+/// Returns the configuration of a context, with the proxy of the environment where the file names none. kube's own function does not take
+/// that proxy by Go's rules: it uses it also for clusters on this machine, and fails where it cannot read the variables.
 ///
 /// # Errors
 ///
@@ -156,8 +156,8 @@ fn with_scheme(config: &Config) -> Result<Uri, Error> {
     format!("{scheme}://{cluster_url}").parse().map_err(|_| Error::Address(cluster_url.clone()))
 }
 
-/// Returns the context, the cluster and the user that are chosen. As with kubectl, a context may name a user that is not there, who
-/// has no credentials; and where a cluster or an address is given, no context is needed.
+/// Returns the context, the cluster and the user that are chosen. As with kubectl, a user that a context names and the file lacks is one
+/// without credentials. No context is needed where a cluster or an address is given.
 fn chosen(
     file: &Kubeconfig,
     options: &KubeConfigOptions,

@@ -195,19 +195,7 @@ where
         match finalized {
             Finalized::Done { events } => {
                 self.tell(object, events);
-                if let Err(next) = self.show_kept::<R>(object).await {
-                    return next;
-                }
-                let object = self.latest(object);
-                if !has_finalizer(&*object, R::FINALIZER_NAME) {
-                    return Next::Stop;
-                }
-                let others = object.meta().finalizers.iter().flatten();
-                let others = others.filter(|finalizer| *finalizer != R::FINALIZER_NAME).cloned().collect();
-                killpoint::hit("before-finalizer-removal");
-                let removed = self.set_finalizers(&object, others).await;
-                killpoint::hit("after-finalizer-removal");
-                removed.err().unwrap_or(Next::Stop)
+                self.remove_finalizer::<R>(object).await.err().unwrap_or(Next::Stop)
             }
             Finalized::Retry { object: desired, events } => {
                 let desired = desired.as_ref().map(FluxObject::status_value);
@@ -224,6 +212,20 @@ where
                 Next::Wait { give_up }
             }
         }
+    }
+
+    async fn remove_finalizer<R: Reconciler<Object = K>>(&self, object: &K) -> Result<(), Next> {
+        self.show_kept::<R>(object).await?;
+        let object = self.latest(object);
+        if !has_finalizer(&*object, R::FINALIZER_NAME) {
+            return Ok(());
+        }
+        let others = object.meta().finalizers.iter().flatten();
+        let others = others.filter(|finalizer| *finalizer != R::FINALIZER_NAME).cloned().collect();
+        killpoint::hit("before-finalizer-removal");
+        let removed = self.set_finalizers(&object, others).await;
+        killpoint::hit("after-finalizer-removal");
+        removed.map(drop)
     }
 
     /// Reports an object that does not fit its API type, if there is one of that name.
@@ -254,8 +256,8 @@ where
         self.send(key, Some("status"), patch).await.err().map(|error| Self::write_failed("status", error))
     }
 
-    /// Takes the finalizer off an object that is being deleted and does not fit its API type: its deletion would hang. Nobody can read
-    /// what it stands for, so that this stays.
+    /// Takes the finalizer off an object that is being deleted and does not fit its API type: its deletion would hang. Nothing
+    /// that it has made is removed, since nobody can read what that is.
     async fn let_go<R: Reconciler>(&self, key: &ObjectKey, meta: &ObjectMeta) -> Option<Next> {
         let (ours, others): (Vec<_>, Vec<_>) =
             meta.finalizers.iter().flatten().partition(|finalizer| *finalizer == R::FINALIZER_NAME);

@@ -51,8 +51,8 @@ impl<K: FluxObject> Run<K> {
         self.phases.set(Phase::looking(message));
     }
 
-    /// As [`Run::phase`], and writes the status of `object` at once, in which a claim that has turned out to be untrue is
-    /// missing: nobody is to rely on it while the run makes it true again.
+    /// As [`Run::phase`], and writes the status of `object` at once. It lacks a claim that has turned out to be untrue: nobody
+    /// must rely on that while the run makes it true again.
     pub fn retract(&self, object: K, message: &str) {
         self.phases.set(Phase { retracted: Some(Arc::new(object)), ..Phase::of(message, message) });
     }

@@ -21,12 +21,12 @@ use super::{Event, Severity};
 use crate::client;
 use crate::metrics::Lost;
 
-/// Requests in flight: enough that one slow answer does not hold up the rest, few enough that a burst of runs goes first
-/// at an API server that is busy with them (client-go writes one at a time).
+/// Requests in flight. With two, one slow answer does not hold up the rest. More would compete with the requests of runs for
+/// a busy API server; client-go writes one at a time.
 const IN_FLIGHT: usize = 2;
 
-/// Pause after a write, as a multiple of the time it took: answers are slow where the API server is busy, and what it is busy with,
-/// runs and their statuses, goes first. An idle one answers within milliseconds.
+/// Pause after a write, as a multiple of the time it took. Slow answers come from a busy API server, where runs and their statuses go
+/// first. An idle one answers within milliseconds.
 const YIELD: u32 = 4;
 
 /// Longest pause: a server that is far away answers slowly without being busy.

@@ -1,5 +1,5 @@
-//! The order in which objects have changed: one entry an object, so that a reader who is behind finds the newest state of
-//! each and the journal is no longer than the list of objects and remembered deletions.
+//! The order in which objects have changed. It has one entry an object: a reader who is behind finds the newest state of each,
+//! and the journal is no longer than the list of objects and remembered deletions.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
