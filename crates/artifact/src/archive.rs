@@ -109,8 +109,8 @@ pub fn find(tree: &dyn Tree, path: Option<&RelPath>) -> io::Result<Option<TreeKi
     Ok(entries.into_iter().find(|entry| entry.name == path.file_name()).map(|entry| entry.kind))
 }
 
-/// Visits every entry of `tree` but the [`TreeKind::Other`] ones, depth first, the entries of each directory in the
-/// byte order of their names, a directory before what is in it.
+/// Visits every entry of `tree` but the [`TreeKind::Other`] ones, depth first. A directory comes before its entries, and these
+/// in the byte order of their names.
 ///
 /// # Errors
 /// When the tree cannot be read, is deeper than any real one, or `visit` fails.

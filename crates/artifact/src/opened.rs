@@ -16,7 +16,7 @@ pub(crate) fn piece_name(number: usize) -> String {
     format!("{number:08}")
 }
 
-/// The state of a file: nobody writes to it without changing this, since no program sets the time of the last change.
+/// The state of a file. Every write changes it, because programs cannot set the time of the last change (`ctime`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FileState {
     device: u64,

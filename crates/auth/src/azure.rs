@@ -181,8 +181,8 @@ async fn pod(client: &Client, scope: &str) -> Result<AccessToken, ProviderError>
     }
 }
 
-/// The token of a person or a CI job: as a Pod's where there is any, else that of whoever has logged in to Azure's command line
-/// (`az login`, `azd auth login`) or PowerShell, which is Azure's default credential too.
+/// Returns the token of a person or a CI job: one like a Pod's where there is any, else that of the login to Azure's command line
+/// (`az login`, `azd auth login`) or PowerShell. Azure's default credential has the same order.
 async fn person(client: &Client, scope: &str) -> Result<AccessToken, ProviderError> {
     if let Some(token) = of_environment(client, scope).await? {
         return Ok(token);

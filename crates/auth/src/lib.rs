@@ -1,10 +1,11 @@
 //! Our identity at registries, Git servers and buckets.
 //!
 //! [`DockerConfig`] and [`Keyring`] find credentials in pull Secrets by the rules of the kubelet. [`Logins`] trades
-//! an identity for credentials: that of the Pod, or of a ServiceAccount of the object's own namespace (SRC-CLD-2), at
-//! AWS, Azure and Google; of a command that of the person who runs it; and keys in Secrets (of GitHub Apps, service accounts, applications) for tokens. Each
-//! provider's network code is in its own file. Credentials are kept for most of their life, each under a key that
-//! names everything they depend on, so that no tenant gets another's (SRC-CLD-7, SRC-SCK-12).
+//! an identity for credentials at AWS, Azure and Google. The identity is that of the Pod, or of a ServiceAccount of the
+//! object's own namespace (SRC-CLD-2); in a command, that of the person who runs it. It also trades keys in Secrets (of
+//! GitHub Apps, service accounts, applications) for tokens. Each provider's network code is in its own file. Credentials
+//! are kept for most of their life, each under a key that names everything they depend on, so that no tenant gets
+//! another's (SRC-CLD-7, SRC-SCK-12).
 
 mod aws;
 mod azure;

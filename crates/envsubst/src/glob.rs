@@ -3,9 +3,9 @@
 //! Matching walks the value once and keeps the set of places in the pattern that may be reached, so that it takes
 //! pattern times value steps whatever the pattern.
 
-/// The part of a value to match.
+/// The length of a match: of several, one is taken.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Reach {
+pub(crate) enum Length {
     Shortest,
     Longest,
 }
@@ -61,16 +61,16 @@ impl Pattern {
     }
 
     /// Bytes of the prefix that matches, never 0.
-    pub(crate) fn prefix(&self, value: &str, reach: Reach) -> Option<usize> {
+    pub(crate) fn prefix(&self, value: &str, length: Length) -> Option<usize> {
         let tokens: Vec<&Token> = self.0.iter().collect();
         let ends = value.char_indices().map(|(at, character)| (at + character.len_utf8(), character));
-        reached(&tokens, ends, reach)
+        reached(&tokens, ends, length)
     }
 
     /// The begin of the suffix that matches, never at the value's end.
-    pub(crate) fn suffix(&self, value: &str, reach: Reach) -> Option<usize> {
+    pub(crate) fn suffix(&self, value: &str, length: Length) -> Option<usize> {
         let tokens: Vec<&Token> = self.0.iter().rev().collect();
-        reached(&tokens, value.char_indices().rev(), reach)
+        reached(&tokens, value.char_indices().rev(), length)
     }
 }
 
@@ -97,7 +97,7 @@ fn class(characters: &mut std::iter::Peekable<std::str::Chars<'_>>, negations: &
 }
 
 /// The place at which all tokens are used up: the first or the last one.
-fn reached(tokens: &[&Token], places: impl Iterator<Item = (usize, char)>, reach: Reach) -> Option<usize> {
+fn reached(tokens: &[&Token], places: impl Iterator<Item = (usize, char)>, length: Length) -> Option<usize> {
     let mut at = vec![false; tokens.len() + 1];
     open(&mut at, tokens, 0);
     let mut found = None;
@@ -114,7 +114,7 @@ fn reached(tokens: &[&Token], places: impl Iterator<Item = (usize, char)>, reach
         }
         if next.last() == Some(&true) {
             found = Some(place);
-            if reach == Reach::Shortest {
+            if length == Length::Shortest {
                 break;
             }
         }

@@ -1,6 +1,6 @@
 //! The effects of the operators on a value (KS-ENV-1..14).
 
-use crate::glob::{Pattern, Reach};
+use crate::glob::{Length, Pattern};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Operator {
@@ -70,10 +70,10 @@ impl Operator {
             Self::LowerAll => value.chars().map(lower).collect(),
             Self::Substring => substring(value, first, second),
             Self::Default => if value.is_empty() { first } else { value }.to_owned(),
-            Self::TrimShortestPrefix => trim_prefix(value, first, Reach::Shortest),
-            Self::TrimLongestPrefix => trim_prefix(value, first, Reach::Longest),
-            Self::TrimShortestSuffix => trim_suffix(value, first, Reach::Shortest),
-            Self::TrimLongestSuffix => trim_suffix(value, first, Reach::Longest),
+            Self::TrimShortestPrefix => trim_prefix(value, first, Length::Shortest),
+            Self::TrimLongestPrefix => trim_prefix(value, first, Length::Longest),
+            Self::TrimShortestSuffix => trim_suffix(value, first, Length::Shortest),
+            Self::TrimLongestSuffix => trim_suffix(value, first, Length::Longest),
             Self::ReplaceFirst => value.replacen(first, second.unwrap_or_default(), 1),
             Self::ReplaceAll => value.replace(first, second.unwrap_or_default()),
             Self::ReplacePrefix => replace_prefix(value, first, second),
@@ -125,13 +125,13 @@ fn substring(value: &str, position: &str, length: Option<&str>) -> String {
     String::from_utf8_lossy(cut).into_owned()
 }
 
-fn trim_prefix(value: &str, pattern: &str, reach: Reach) -> String {
-    let matched = Pattern::of_prefix(pattern).and_then(|pattern| pattern.prefix(value, reach));
+fn trim_prefix(value: &str, pattern: &str, length: Length) -> String {
+    let matched = Pattern::of_prefix(pattern).and_then(|pattern| pattern.prefix(value, length));
     value.get(matched.unwrap_or(0)..).unwrap_or(value).to_owned()
 }
 
-fn trim_suffix(value: &str, pattern: &str, reach: Reach) -> String {
-    let matched = Pattern::of_suffix(pattern).and_then(|pattern| pattern.suffix(value, reach));
+fn trim_suffix(value: &str, pattern: &str, length: Length) -> String {
+    let matched = Pattern::of_suffix(pattern).and_then(|pattern| pattern.suffix(value, length));
     value.get(..matched.unwrap_or(value.len())).unwrap_or(value).to_owned()
 }
 

@@ -271,8 +271,8 @@ impl Chart {
 }
 
 /// Adds the dependencies of `requirements.yaml` to a chart's metadata, and returns those that a lock file pins. As in Helm,
-/// the files of the old format count in a chart of the new one, too, where they become part of the new files; a lock file
-/// of the new format is of no use to a chart of the old one.
+/// files of the old format count in a chart of the new one, too, and become part of its files. A lock file of the new format
+/// does not count in a chart of the old one.
 fn requirements(files: &mut Files, metadata: &mut Metadata) -> Result<Option<Vec<Dependency>>, ChartError> {
     if let Some(requirements) = files.get(REQUIREMENTS_FILE) {
         metadata.dependencies = metadata::dependencies(REQUIREMENTS_FILE, requirements)?;

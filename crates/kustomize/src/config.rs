@@ -36,7 +36,7 @@ pub(crate) struct Config {
     pub(crate) var_reference: Vec<FieldSpec>,
     pub(crate) images: Vec<FieldSpec>,
     pub(crate) replicas: Vec<FieldSpec>,
-    /// True when merging into nothing changes nothing: no spec is hidden by a more specific one before it.
+    /// True when a merge into an empty configuration gives the same: no spec is hidden by a more specific one before it.
     is_settled: bool,
 }
 

@@ -166,32 +166,32 @@ type Values = BTreeMap<String, Option<Scalar>>;
 fn expand_in(node: &mut Node, values: &Values, used: &mut HashSet<String>) -> Result<(), Error> {
     match node {
         node if node.is_null() => {}
-        Node::Scalar(scalar) => {
-            if is_string(scalar) {
-                *scalar = expand::expand(&scalar.text, values, used);
-            }
-        }
         Node::Map(map) => {
             for entry in &mut map.entries {
-                if let Node::Scalar(scalar) = &mut entry.value
-                    && is_string(scalar)
-                {
-                    *scalar = expand::expand(&scalar.text, values, used);
-                }
+                expand_string(&mut entry.value, values, used);
             }
         }
         Node::Seq(items) => {
-            for item in items {
-                match item {
-                    Node::Scalar(scalar) if is_string(scalar) => {
-                        *scalar = expand::expand(&scalar.text, values, used);
-                    }
-                    _ => return Err(VarError::NotAString.into()),
-                }
+            if !items.iter_mut().all(|item| expand_string(item, values, used)) {
+                return Err(VarError::NotAString.into());
             }
+        }
+        Node::Scalar(_) => {
+            expand_string(node, values, used);
         }
     }
     Ok(())
+}
+
+/// Replaces the references in a string; returns false for any other node.
+fn expand_string(node: &mut Node, values: &Values, used: &mut HashSet<String>) -> bool {
+    match node {
+        Node::Scalar(scalar) if is_string(scalar) => {
+            *scalar = expand::expand(&scalar.text, values, used);
+            true
+        }
+        _ => false,
+    }
 }
 
 fn is_string(scalar: &Scalar) -> bool {

@@ -196,7 +196,7 @@ impl Registry {
         announced(&answer.response).ok_or_else(|| Error::NoDigest { url: shown(&answer.asked) })
     }
 
-    /// As [`Registry::resolve`] for a tag whose manifest is wanted in any case: it comes with the answer, and
+    /// Resolves a tag as [`Registry::resolve`] does, and keeps its manifest, which comes with the answer:
     /// [`Registry::manifest`] does not ask for it again.
     ///
     /// # Errors

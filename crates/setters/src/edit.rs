@@ -79,8 +79,8 @@ pub fn edit(text: &str, setters: &Setters) -> Result<Option<Edited>, SetterError
     Ok(Some(Edited { text: edited, changes: writes.iter().map(change).collect() }))
 }
 
-/// Returns the setters of the markers for which there is no value: they name a policy that selects nothing or was not selected, or a part
-/// that an image does not have (ST-8). A file that cannot be read has none.
+/// Returns the setters of the markers that have no value (ST-8): their policy has chosen no image, or was not selected itself, or the image
+/// lacks the part that they name. A file that cannot be read has none.
 pub fn idle(text: &str, setters: &Setters) -> Vec<String> {
     if !text.contains(marker::SCREEN) {
         return Vec::new();

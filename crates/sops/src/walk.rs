@@ -69,28 +69,31 @@ impl Walk<'_> {
     fn node(&mut self, node: &mut Node) -> Result<(), Error> {
         match node {
             Node::Value(value) => self.value(value),
-            Node::List(elements) => {
-                self.comments.push(Vec::new());
-                for element in elements {
-                    self.element(element)?;
-                }
-                self.comments.pop();
-                Ok(())
-            }
-            Node::Map(members) => {
-                self.comments.push(Vec::new());
-                for member in members {
-                    match member {
-                        Member::Entry(key, node) => {
-                            self.path.push(key.clone());
-                            self.node(node)?;
-                            self.path.pop();
-                            self.clear_comments();
-                        }
-                        Member::Comment(comment) => self.comment(comment)?,
-                    }
-                }
-                self.comments.pop();
+            Node::List(elements) => self.collection(elements, Self::element),
+            Node::Map(members) => self.collection(members, Self::member),
+        }
+    }
+
+    /// Visits the entries of a collection, which has comments of its own.
+    fn collection<T>(
+        &mut self,
+        entries: &mut [T],
+        visit: impl Fn(&mut Self, &mut T) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        self.comments.push(Vec::new());
+        entries.iter_mut().try_for_each(|entry| visit(self, entry))?;
+        self.comments.pop();
+        Ok(())
+    }
+
+    fn member(&mut self, member: &mut Member) -> Result<(), Error> {
+        match member {
+            Member::Comment(comment) => self.comment(comment),
+            Member::Entry(key, node) => {
+                self.path.push(key.clone());
+                self.node(node)?;
+                self.path.pop();
+                self.clear_comments();
                 Ok(())
             }
         }

@@ -68,9 +68,9 @@ impl Store {
         }
     }
 
-    /// Removes directories of objects of `kind` for which `is_live` (namespace, name) is false when they are about to
-    /// go, and in which nothing was written for `settled`, and partial files that no write uses any more
-    /// (SRC-STO-13). Returns the number of removed directories.
+    /// Removes the directories of objects of `kind` for which `is_live` (namespace, name) is false and in which nothing was
+    /// written for `settled`. Removes partial files of live objects that no write uses any more (SRC-STO-13). Returns the
+    /// number of removed directories.
     ///
     /// # Errors
     /// When the kind's directory cannot be read.

@@ -1,5 +1,5 @@
-//! A reader that gives no more than it is allowed at the moment: what the tar reader takes between two files (headers,
-//! long names, extended attributes) is held in memory, so it must not be the archive that decides how much that is.
+//! A reader with an allowance of bytes. The tar reader holds in memory what stands between two files (headers, long names,
+//! extended attributes). The allowance caps that, so that the archive does not decide how much it is.
 
 use std::cell::Cell;
 use std::io::{self, Read};

@@ -41,8 +41,8 @@ pub struct Converted {
     pub dropped: usize,
 }
 
-/// Reads an index as a repository serves it, YAML or JSON, and writes it as indented JSON, the versions of each chart in
-/// descending order, without those that are invalid (SRC-HRP-5, SRC-HRP-6).
+/// Reads an index as a repository serves it, YAML or JSON, and writes it as indented JSON. Versions of a chart come in
+/// descending order, and invalid ones are left out (SRC-HRP-5, SRC-HRP-6).
 ///
 /// # Errors
 /// When it is no index, holds more than an index may, or `out` does not take the bytes; what was written is useless then.

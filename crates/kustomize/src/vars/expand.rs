@@ -10,10 +10,8 @@ use super::Values;
 pub(super) fn expand(text: &str, values: &Values, used: &mut HashSet<String>) -> Scalar {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some(at) = rest.find('$') {
-        let (before, reference) = rest.split_at_checked(at).unwrap_or((rest, ""));
+    while let Some((before, after)) = rest.split_once('$') {
         out.push_str(before);
-        let after = reference.get(1..).unwrap_or_default();
         rest = match Token::read(after) {
             Token::End => {
                 out.push('$');

@@ -13,12 +13,12 @@ pub(super) fn next(answer: &Answer) -> Result<Option<Url>, Error> {
     next_page(&answer.asked, links.filter_map(|value| value.to_str().ok()))
 }
 
-/// The page that `Link: <…>; rel="next"` names, of the `list` that it came with. It must be on the same registry: the
-/// header must not send us, and our credentials, anywhere else. Behind a proxy, registries often do not know the scheme and the port by
-/// which they are reached, so that those of the list count for all its pages.
+/// Returns the page that `Link: <…>; rel="next"` names, of the `list` that it came with. It must be on the same registry: the
+/// header must not send us, and our credentials, anywhere else. Scheme and port are those of the list, because a registry behind
+/// a proxy often does not know its own.
 ///
 /// # Errors
-/// When it is not, or there is no address in a header (IR-12): tags would be missing without a word.
+/// When the page is on another registry, or a header has no address (IR-12): tags would be missing without a word.
 pub fn next_page<'a>(list: &Url, links: impl Iterator<Item = &'a str>) -> Result<Option<Url>, Error> {
     let mut next = None;
     for header in links.filter(|header| !header.is_empty()) {

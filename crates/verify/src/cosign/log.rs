@@ -43,8 +43,8 @@ pub(super) fn annotation(answer: &[u8]) -> Result<String, String> {
     Ok(json!({"SignedEntryTimestamp": promise, "Payload": entry}).to_string())
 }
 
-/// Returns the entry that the text of an annotation holds, if its promise is one that the verification of the
-/// signature looks at: the body says what kind of entry it is, and anybody may have written it.
+/// Returns the entry that the text of an annotation holds, if it is of a kind whose promise the verification of the
+/// signature checks. Anybody may have written the annotation, and so the kind that its body names.
 pub(super) fn entry(text: &str) -> Result<TransparencyLogEntry, String> {
     let malformed = |error: &dyn std::fmt::Display| format!("log entry is malformed: {error}");
     let LogBundle { signed_entry_timestamp, payload } =
