@@ -22,7 +22,7 @@ pub struct ClientCertificate {
     pub key: SecretString,
 }
 
-/// What is read of a [`ClientCertificate`].
+/// The parts of a [`ClientCertificate`] once they are read.
 pub(crate) type Pair = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
 
 impl ClientCertificate {
