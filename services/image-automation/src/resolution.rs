@@ -18,7 +18,7 @@ use weir_runtime::{Cause, Environment, Index, ObjectKey, Queue, ServiceError};
 /// is there in a moment. The watch of the API goes on meanwhile.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(5));
 
-/// Time from a new selection to the run: policies of one image are judged within a fraction of it.
+/// Time from a new selection to the run, in which others of the same scan or push mostly come. A person does not notice it.
 const TOGETHER: Duration = Duration::from_millis(500);
 
 /// Most resolutions kept; a cluster has as many as policies, and the API still knows those beyond.

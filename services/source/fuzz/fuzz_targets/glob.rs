@@ -8,11 +8,11 @@ const SIGNS: [char; 8] = ['*', '?', '[', ']', '{', '}', '\\', ','];
 
 fuzz_target!(|text: &str| {
     let (pattern, path) = text.split_once('\u{1f}').unwrap_or((text, text));
-    for reach in [Syntax::PathMatch, Syntax::Doublestar] {
-        let read = Pattern::parse(pattern, reach);
+    for syntax in [Syntax::PathMatch, Syntax::Doublestar] {
+        let read = Pattern::parse(pattern, syntax);
         let fits = read.as_ref().is_some_and(|read| read.matches(path));
         if read.is_some() && !pattern.contains(SIGNS) {
-            assert_eq!(fits, pattern == path, "{reach:?}");
+            assert_eq!(fits, pattern == path, "{syntax:?}");
         }
     }
     // As many directories as there may be stand between two names.
